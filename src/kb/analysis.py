@@ -1,0 +1,85 @@
+"""The words of a text as the full-text index sees them, with their places in the original.
+
+This is FTS5's own tokenizer, so that snippets, highlights and the in-memory store agree with the index to the letter.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING
+
+from kb.text import index_text, nfc
+
+if TYPE_CHECKING:
+    from apsw import FTS5Tokenizer
+
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")  # as in the schema of every store
+Token = tuple[int, int, str]  # start, end (character offsets into the original), stem
+
+_PIECE = re.compile(r"\S+")
+_local = threading.local()  # an apsw connection belongs to one thread at a time
+
+
+def tokens(text: str) -> list[Token]:
+    """Every word of a text: where it starts and ends in ``text``, and the stem under which the index holds it."""
+    if text.isascii():
+        return [(start, end, stem) for start, end, stem in _tokenizer()(text.encode(), _DOCUMENT, None)]
+    normal = nfc(text)
+    if len(normal) != len(text):  # offsets differ: go piece by piece, and give a changed piece its whole span
+        return [token for piece in _PIECE.finditer(text) for token in _piece(piece.group(), piece.start())]
+    indexed = index_text(text)
+    found = _characters(indexed)
+    if len(indexed) == len(text):
+        return found
+    places = _places(indexed, normal)
+    return [(places[start], places[end - 1] + 1, stem) for start, end, stem in found]
+
+
+def stems(text: str) -> list[str]:
+    """The stems of a text in order."""
+    return [stem for _, _, stem in tokens(text)]
+
+
+def _piece(piece: str, offset: int) -> list[Token]:
+    if len(nfc(piece)) == len(piece):
+        return [(start + offset, end + offset, stem) for start, end, stem in tokens(piece)]
+    return [(offset, offset + len(piece), stem) for _, _, stem in _characters(index_text(piece))]
+
+
+def _characters(text: str) -> list[Token]:
+    """The tokens of a text with character offsets where FTS5 counts bytes."""
+    data = text.encode()
+    found: list[Token] = []
+    seen = position = 0
+    for start, end, stem in _tokenizer()(data, _DOCUMENT, None):
+        first = position + len(data[seen:start].decode())
+        position = first + len(data[start:end].decode())
+        seen = end
+        found.append((first, position, stem))
+    return found
+
+
+def _places(indexed: str, normal: str) -> list[int]:
+    """For each character of ``index_text`` its place in the text, from which it differs only by inserted spaces."""
+    places: list[int] = []
+    place = 0
+    for char in indexed:
+        places.append(place)
+        if place < len(normal) and char == normal[place]:
+            place += 1
+    return places
+
+
+_DOCUMENT = 4  # apsw.FTS5_TOKENIZE_DOCUMENT; a number so that importing this module does not import apsw
+
+
+def _tokenizer() -> FTS5Tokenizer:
+    found: FTS5Tokenizer | None = getattr(_local, "tokenizer", None)
+    if found is None:
+        import apsw
+
+        _local.connection = apsw.Connection(":memory:")
+        found = _local.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+        _local.tokenizer = found
+    return found

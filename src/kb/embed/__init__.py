@@ -1,0 +1,1 @@
+"""Embedders: texts in, unit vectors out. `registry.load` is the way in."""
