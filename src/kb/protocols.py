@@ -51,6 +51,16 @@ class Snapshot(Protocol):
         """The model that made the stored vectors."""
         ...
 
+    @property
+    def lexical_engine(self) -> str:
+        """What ``match`` runs on, such as "fts5"."""
+        ...
+
+    @property
+    def vector_engine(self) -> str:
+        """The way of ``nearest`` that answers, such as "sqlite-vec" or "numpy"."""
+        ...
+
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
         """Chunks that hold the terms: score descending, then chunk id. Filters act before the limit."""
         ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # Scripts written without spaces between words, and Hangul, whose words carry particles: "CJK" in the contract.
 CJK_RANGES = (
@@ -59,3 +60,19 @@ def scripts(text: str) -> set[str]:
     if not found and any(char.isalpha() for char in text):
         return {"other"}
     return found
+
+
+def unreadable_share(text: str, readable: Iterable[str]) -> float:
+    """The share of a text's letters in scripts other than these; a CJK character counts as two, as it says more."""
+    known = set(readable)
+    if not known or (text.isascii() and "latin" in known):
+        return 0.0
+    read = unread = 0
+    for char in text:
+        if char.isalpha():
+            script = next(iter(scripts(char)), "other")
+            if script in known:
+                read += 1
+            else:
+                unread += 2 if script == "cjk" else 1
+    return unread / (read + unread) if read + unread else 0.0

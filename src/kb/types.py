@@ -97,6 +97,7 @@ class StoredDocument:
     stamp: FileStamp | None = None
     content_hash: str = ""  # of the original bytes
     signature: str = ""  # parser, chunker and the settings that change their output
+    chunker_version: str = ""
     encoding: str = "utf-8"  # of the original bytes
     indexed_at: str = ""  # RFC 3339, UTC
 

@@ -1,0 +1,1 @@
+"""From a query to cited hits. Ranking lives here, above every store."""

@@ -1,0 +1,185 @@
+"""The recipe of a search: parse, find candidates, fuse, adjust, cut, hydrate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+
+from kb.config import Profile, Settings, resolve_profile
+from kb.errors import UsageError
+from kb.protocols import Embedder, Snapshot, Store
+from kb.search import adjust, explain
+from kb.search.budget import pack
+from kb.search.cursor import Cursor, decode, fingerprint
+from kb.search.fuse import Fused, Fusion, Single, fusion_of
+from kb.search.hits import IsStale, Showing, hydrate
+from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
+from kb.search.query import ParsedQuery, parse
+from kb.search.snippet import Marker
+from kb.types import Mode, ModelInfo, Query, SearchResult
+
+LEXICAL_VERSION = "fts5-1"  # changes when the same text and query would give other keyword candidates
+DEPTH_FLOOR = 100  # candidates are never fewer than for this top, so that `--top 10` begins `--top 100`
+MIN_DEPTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A query with every default filled in."""
+
+    query: Query
+    parsed: ParsedQuery
+    profile: Profile
+    fusion: Fusion
+    mode: Mode
+    top: int
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Searches one store. It is given its parts and builds none; it reads the store and never writes."""
+
+    store: Store
+    settings: Settings
+    embedder: Callable[[], Embedder | None]
+    embedder_problem: Callable[[], str | None]
+    is_stale: IsStale
+    today: Callable[[], date]
+
+    def search(self, query: Query) -> SearchResult:
+        started = time.perf_counter()
+        plan = self._plan(query)
+        with self.store.snapshot() as snapshot:
+            question = fingerprint(replace(plan.query, mode=plan.mode), repr(plan.profile))
+            cursor = decode(query.cursor, question=question, revision=snapshot.revision) if query.cursor else None
+            start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
+            lexical, vector = self._candidates(snapshot, plan, depth_top)
+            ranking = self._rank(snapshot, plan, lexical, vector)
+            page = ranking[start : start + plan.top]
+            hits = pack(hydrate(snapshot, page, start + 1, self._showing(plan, lexical, vector, snapshot)), query.budget)
+            end = start + len(hits)
+            more = Cursor(end, depth_top, snapshot.revision, question).encode() if end < len(ranking) else None
+            trace = explain.trace(snapshot, plan.query, plan.fusion, page, lexical, vector) if query.explain else None
+            revision = snapshot.revision
+        return SearchResult(
+            query=query.text,
+            mode=plan.mode,
+            profile=plan.profile.name,
+            hits=tuple(hits),
+            next_cursor=more,
+            truncated=len(hits) < len(page),
+            lexical=lexical.leg,
+            vector=vector.leg,
+            revision=revision,
+            warnings=tuple(found.warning for found in (lexical, vector) if found.warning),
+            took_ms=round((time.perf_counter() - started) * 1000, 3),
+            trace=trace,
+        )
+
+    def index_version(self, mode: Mode) -> str:
+        with self.store.snapshot() as snapshot:
+            return index_version(mode, snapshot.model)
+
+    def _plan(self, query: Query) -> Plan:
+        settings = self.settings.search
+        profile = resolve_profile(self.settings, query.profile, query.filters.collection)
+        profile = replace(
+            profile,
+            threshold=profile.threshold if query.threshold is None else query.threshold,
+            min_score=profile.min_score if query.min_score is None else query.min_score,
+        )
+        top = profile.top if query.top is None else query.top
+        if not 1 <= top <= settings.max_top:
+            raise UsageError(f"top must be between 1 and {settings.max_top}, not {top}", fix="--top 10")
+        if query.alpha is not None and not 0 <= query.alpha <= 1:
+            raise UsageError(f"alpha must be between 0 and 1, not {query.alpha}", fix="--alpha 0.5")
+        if query.budget is not None and query.budget < 1:
+            raise UsageError(f"the budget must be at least 1 token, not {query.budget}", fix="--budget 2000")
+        mode = query.mode
+        fusion: Fusion = fusion_of(profile, query.alpha)
+        if mode != "hybrid":
+            fusion = Single("bm25" if mode == "lexical" else "cosine")
+        deadline = time.monotonic() + settings.deadline_s
+        filled = replace(query, now=(query.now or self.today()) if profile.half_life_days else None)
+        return Plan(filled, parse(query.text, settings), profile, fusion, mode, top, deadline)
+
+    def _candidates(self, snapshot: Snapshot, plan: Plan, top: int) -> tuple[Found, Found]:
+        """What each leg finds; filters act inside them. An empty query runs none."""
+        depth = max(MIN_DEPTH, plan.profile.candidates * max(top, DEPTH_FLOOR))
+        where = plan.query.filters
+        skip_lexical, skip_vector = _not_asked(plan)
+        lexical = sat_out("none", skip_lexical) if skip_lexical else LexicalLeg(
+            join=plan.profile.terms, floor=plan.profile.fusion == "weighted", deadline=plan.deadline
+        ).find(snapshot, plan.parsed, where, depth)
+        if skip_vector:
+            return lexical, sat_out("none", skip_vector)
+        leg = VectorLeg(self.embedder(), self.embedder_problem())
+        if plan.mode == "vector" and leg.embedder is None:
+            raise UsageError(f"vector search needs an embedding model: {leg.problem or 'none is configured'}",
+                             fix="kb config set embed.model static")
+        return lexical, leg.find(snapshot, plan.parsed, where, depth)
+
+    def _rank(self, snapshot: Snapshot, plan: Plan, lexical: Found, vector: Found) -> list[Fused]:
+        if lexical.ranking is None and vector.ranking is None:
+            return []
+        ranking = plan.fusion.fuse(lexical.ranking, vector.ranking)
+        if plan.profile.half_life_days and plan.query.now:
+            paths = _paths(snapshot, [item.chunk_id for item in ranking])
+            half_life = plan.profile.half_life_days
+            ranking = adjust.decay(ranking, paths.__getitem__, now=plan.query.now, half_life_days=half_life)
+        return adjust.cut(ranking, threshold=plan.profile.threshold, min_score=plan.profile.min_score)
+
+    def _showing(self, plan: Plan, lexical: Found, vector: Found, snapshot: Snapshot) -> Showing:
+        tier = lexical.leg.tier
+        return Showing(
+            mode=plan.mode,
+            score_kind=plan.fusion.kind,
+            tier=tier,
+            index_version=index_version(plan.mode, snapshot.model),
+            embedding_model=snapshot.model.label if snapshot.model else None,
+            marker=Marker.of(plan.parsed, substrings=tier == "like"),
+            snippet_chars=self.settings.search.snippet_chars,
+            is_stale=self.is_stale,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRetriever:
+    """One mode of an engine as a ``Retriever``: callers cannot tell which of the three they hold."""
+
+    engine: Engine
+    mode: Mode
+
+    @property
+    def index_version(self) -> str:
+        return self.engine.index_version(self.mode)
+
+    def retrieve(self, query: Query) -> SearchResult:
+        return self.engine.search(replace(query, mode=self.mode))
+
+
+def index_version(mode: Mode, model: ModelInfo | None) -> str:
+    """``lexical:<v>``, ``vector:<v>`` or ``hybrid:<lex>+<vec>``."""
+    vector = model.label if model else "none"
+    return {"lexical": f"lexical:{LEXICAL_VERSION}", "vector": f"vector:{vector}"}.get(
+        mode, f"hybrid:{LEXICAL_VERSION}+{vector}"
+    )
+
+
+def _not_asked(plan: Plan) -> tuple[str, str]:
+    """Why a leg does not run although it could; "" when it runs."""
+    if plan.parsed.empty:
+        return ("the query is empty", "the query is empty")
+    if plan.mode != "hybrid":
+        return ("", "the mode is lexical") if plan.mode == "lexical" else ("the mode is vector", "")
+    weights = plan.fusion.weights
+    return ("" if weights[0] > 0 else "its weight is 0", "" if weights[1] > 0 else "its weight is 0")
+
+
+def _paths(snapshot: Snapshot, chunk_ids: list[str]) -> dict[str, str]:
+    chunks = snapshot.chunks(chunk_ids)
+    documents = snapshot.documents(list(dict.fromkeys(chunk.doc_id for chunk in chunks.values())))
+    return {chunk_id: documents[chunk.doc_id].path for chunk_id, chunk in chunks.items()}

@@ -1,0 +1,84 @@
+"""From a fused ranking to hits: the texts, places and scores that a reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kb.protocols import Snapshot
+from kb.search.cite import cite, label
+from kb.search.fuse import Fused, ScoreKind
+from kb.search.snippet import Marker, snippet
+from kb.types import Hit, Mode, Retrieval, StoredChunk, StoredDocument, Tier
+
+IsStale = Callable[[StoredDocument], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """All that the hits of one answer share."""
+
+    mode: Mode
+    score_kind: ScoreKind
+    tier: Tier | None
+    index_version: str
+    embedding_model: str | None
+    marker: Marker
+    snippet_chars: int
+    is_stale: IsStale
+
+
+def hydrate(snapshot: Snapshot, page: Sequence[Fused], first_rank: int, showing: Showing) -> list[Hit]:
+    """The hits of one page, in order; ranks go on from page to page."""
+    chunks = snapshot.chunks([item.chunk_id for item in page])
+    documents = snapshot.documents(list(dict.fromkeys(chunk.doc_id for chunk in chunks.values())))
+    return [
+        _hit(item, rank, chunks[item.chunk_id], documents[chunks[item.chunk_id].doc_id], showing)
+        for rank, item in enumerate(page, start=first_rank)
+    ]
+
+
+def _hit(item: Fused, rank: int, stored: StoredChunk, document: StoredDocument, showing: Showing) -> Hit:
+    chunk = stored.chunk
+    shown = snippet(chunk.text, showing.marker, chars=showing.snippet_chars)
+    return Hit(
+        rank=rank,
+        score=item.score,
+        score_kind=showing.score_kind,
+        chunk_id=stored.chunk_id,
+        doc_id=stored.doc_id,
+        doc_path=document.path,
+        title=document.title,
+        type=document.type,
+        kind=chunk.kind,
+        collection=document.collection,
+        tags=document.tags,
+        heading_path=chunk.heading_path,
+        section_label=label(chunk),
+        snippet=shown.text,
+        highlights=shown.highlights,
+        citation=cite(chunk, document),
+        retrieval=_retrieval(item, showing),
+        index_version=showing.index_version,
+        chunker_version=document.chunker_version,
+        embedding_model=showing.embedding_model,
+        indexed_at=document.indexed_at,
+        stale=showing.is_stale(document),
+        source=document.source,
+        repo=document.repo,
+        version=document.version,
+    )
+
+
+def _retrieval(item: Fused, showing: Showing) -> Retrieval:
+    return Retrieval(
+        method=showing.mode,
+        fusion_score=item.normalized,
+        rrf_score=item.raw,
+        lexical_score=item.lexical.score if item.lexical else None,
+        vector_score=item.vector.score if item.vector else None,
+        lexical_rank=item.lexical.rank if item.lexical else None,
+        vector_rank=item.vector.rank if item.vector else None,
+        decay=item.decay,
+        tier=showing.tier if item.lexical else None,
+    )

@@ -1,0 +1,136 @@
+"""The two ways of finding chunks. Each returns its ranking, and how it came about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kb.analysis import stems
+from kb.errors import EmbedderFailed
+from kb.protocols import Embedder, Snapshot
+from kb.search.fuse import DIGITS, Ranked, ranked
+from kb.search.query import ParsedQuery
+from kb.text import index_text, scripts, unreadable_share
+from kb.types import Candidate, Filters, Leg, StoredChunk, StoredDocument, Tier
+
+# With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
+# stands in half of the chunks, as every word does in a store of one or two. |b| is therefore taken as at least this
+# times the share of the query's words that the chunk holds: 0.55 / 1.55 * 0.3 = 0.106, above the default min_score.
+COVERAGE_FLOOR = 0.55
+UNREADABLE = 0.25  # share of a query's letters in scripts that the model cannot read, above which its leg sits out
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One leg's ranking; ``ranking`` is None when the leg did not run."""
+
+    ranking: dict[str, Ranked] | None
+    leg: Leg
+    raw: tuple[Candidate, ...] = ()
+    warning: str | None = None
+
+
+def sat_out(engine: str, reason: str, *, warning: str | None = None) -> Found:
+    return Found(None, Leg(engine=engine, ran=False, tier=None, candidates=0, ms=0.0, reason=reason), (), warning)
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalLeg:
+    """Keyword search in tiers: FTS5 words, or trigrams for CJK, then substrings when nothing was found."""
+
+    join: Literal["any", "all"]
+    floor: bool  # weighted profiles: see COVERAGE_FLOOR
+    deadline: float | None
+
+    def find(self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int) -> Found:
+        started = time.perf_counter()
+        asked = query.first(self.join, self.deadline)
+        found = snapshot.match(asked, where, limit)
+        if not found:
+            fallback = query.last(self.join, self.deadline)
+            if fallback is not None:
+                substrings = snapshot.match(fallback, where, limit)
+                asked, found = (fallback, substrings) if substrings else (asked, found)
+        scores = [(hit.chunk_id, hit.score) for hit in found]
+        if self.floor:
+            scores = _lift(scores, lambda ids: _coverage(snapshot, asked.tier, query, ids))
+        shown = [(chunk_id, round(bounded(score), DIGITS)) for chunk_id, score in scores]
+        leg = Leg(snapshot.lexical_engine, True, asked.tier if found else None, len(found), _ms(started))
+        return Found(ranked(shown), leg, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLeg:
+    """Exact cosine search with the model that made the stored vectors."""
+
+    embedder: Embedder | None
+    problem: str | None  # why there is no embedder
+
+    def find(self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int) -> Found:
+        started = time.perf_counter()
+        if self.embedder is None:
+            return sat_out("none", self.problem or "no embedding model is configured", warning=self.problem)
+        info = self.embedder.info
+        if snapshot.model is None:
+            return sat_out("none", "the store has no vectors yet")
+        if snapshot.model.label != info.label:
+            reason = f"the vectors were made by {snapshot.model.label}, the configured model is {info.label}"
+            return sat_out("none", reason, warning=f"{reason}; kb add re-embeds what it finds")
+        if unreadable_share(query.text, info.scripts) > UNREADABLE:
+            others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
+            return sat_out("none", f"the model {info.id} does not read this script ({others})")
+        try:
+            vector = self.embedder.embed_query(query.text)
+        except EmbedderFailed as cause:
+            return sat_out("none", str(cause), warning=f"vector search failed: {cause}")
+        if not any(vector):
+            return sat_out("none", f"the model {info.id} knows no word of this query")
+        found = snapshot.nearest(vector, where, limit)
+        shown = [(hit.chunk_id, round(max(0.0, hit.score), DIGITS)) for hit in found]
+        leg = Leg(snapshot.vector_engine, True, None, len(found), _ms(started))
+        return Found(ranked(shown), leg, tuple(found))
+
+
+def bounded(score: float) -> float:
+    """``|b| / (1 + |b|)``: a bm25, of any size, in [0, 1) and in the same order."""
+    return score / (1.0 + score)
+
+
+def _lift(
+    scores: Sequence[tuple[str, float]], coverage: Callable[[list[str]], dict[str, float]]
+) -> list[tuple[str, float]]:
+    """Raise collapsed scores to their floor, keeping the order: none falls below one that ranks after it."""
+    shares = coverage([chunk_id for chunk_id, score in scores if score < COVERAGE_FLOOR])
+    lifted: list[tuple[str, float]] = []
+    below = 0.0
+    for chunk_id, score in reversed(scores):
+        below = max(below, score, COVERAGE_FLOOR * shares.get(chunk_id, 0.0))
+        lifted.append((chunk_id, below))
+    return lifted[::-1]
+
+
+def _coverage(snapshot: Snapshot, tier: Tier, query: ParsedQuery, chunk_ids: list[str]) -> dict[str, float]:
+    """The share of the query's words that each chunk holds."""
+    if tier != "fts":
+        return dict.fromkeys(chunk_ids, 1.0)  # these tiers found all the words, or score by their number
+    wanted = set(stems(" ".join(term.text for term in query.terms)))
+    chunks = snapshot.chunks(chunk_ids)
+    documents = snapshot.documents(sorted({chunk.doc_id for chunk in chunks.values()}))
+    return {
+        chunk_id: len(wanted.intersection(stems(searchable(chunk, documents[chunk.doc_id])))) / len(wanted)
+        for chunk_id, chunk in chunks.items()
+        if wanted
+    }
+
+
+def searchable(stored: StoredChunk, document: StoredDocument) -> str:
+    """All the text by which a chunk can be found."""
+    parts = (document.title, *stored.chunk.heading_path, stored.chunk.symbol or "", stored.chunk.text)
+    return index_text(" ".join(parts))
+
+
+
+def _ms(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)

@@ -1,0 +1,123 @@
+"""From what a user typed to what the legs look for. Any text is a query; nothing in it is syntax but quotes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from kb.config import SearchSettings
+from kb.errors import QueryError
+from kb.search.stopwords import STOPWORDS
+from kb.text import CJK_RANGES, CJK_RUN, has_cjk, nfc
+from kb.types import LexicalQuery, Term
+
+_PHRASE = re.compile(r'"([^"]*)"')
+_PART = re.compile(r"[^\W_]+")  # what unicode61 keeps together: letters and digits, without the underscore
+_PIECE = re.compile(rf"[{CJK_RANGES}]+|[^\s{CJK_RANGES}]+")
+_POSSESSIVE = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """What was asked: ``text`` for the vector leg, ``terms`` or ``raw`` for the lexical one."""
+
+    text: str
+    terms: tuple[Term, ...] = ()
+    raw: str | None = None
+    cjk: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return not self.terms and self.raw is None
+
+    def first(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery:
+        """The tier that a query starts with."""
+        if self.raw is not None:
+            return LexicalQuery(tier="raw", raw=self.raw, deadline=deadline)
+        if self.cjk:
+            return LexicalQuery(tier="trigram", terms=_runs(self.terms), join="all", deadline=deadline)
+        terms = _with_parts(_without_stopwords(self.terms)) if join == "any" else self.terms
+        return LexicalQuery(tier="fts", terms=terms, join=join, deadline=deadline)
+
+    def last(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery | None:
+        """The tier for when the first one found nothing: substrings. Words joined by "all" stay so, but CJK does not:
+        a question in a script without spaces never matches as a whole."""
+        if self.raw is not None:
+            return None
+        words = [t for t in _runs(_without_stopwords(self.terms)) if has_cjk(t.text) or len(t.text) >= 3]
+        if not words or (join == "all" and not self.cjk and len(words) < len(set(self.terms))):
+            return None
+        terms = tuple(dict.fromkeys(words))
+        return LexicalQuery(tier="like", terms=terms, join="any" if self.cjk else join, deadline=deadline)
+
+
+def parse(text: str, settings: SearchSettings) -> ParsedQuery:
+    """Read a query. Only its size can be wrong; a query of nothing searchable is empty, which is no error."""
+    if len(text) > settings.max_query_chars:
+        raise QueryError(
+            f"the query has {len(text)} characters; at most {settings.max_query_chars} are searched",
+            fix="shorten it, or raise search.max_query_chars",
+        )
+    text = nfc(text).strip()
+    if len(text) >= 2 and text[0] == text[-1] == "'":
+        raw = text[1:-1].strip()
+        words = tuple(Term(part) for part in _PART.findall(raw))
+        return ParsedQuery(text=" ".join(term.text for term in words), raw=raw if words else None, terms=words)
+    terms = tuple(_terms(text))
+    if len(terms) > settings.max_terms:
+        raise QueryError(
+            f"the query has {len(terms)} words; at most {settings.max_terms} are searched",
+            fix="shorten it, or raise search.max_terms",
+        )
+    return ParsedQuery(text=text.replace('"', " "), terms=terms, cjk=any(has_cjk(term.text) for term in terms))
+
+
+def _terms(text: str) -> list[Term]:
+    """Phrases in double quotes stay whole; the rest is split at white space, no further."""
+    found: list[Term] = []
+    end = 0
+    for match in _PHRASE.finditer(text):
+        found += _words(text[end : match.start()])
+        inner = match.group(1).strip()
+        if _PART.search(inner):
+            found.append(Term(inner, phrase=True))
+        end = match.end()
+    return found + _words(text[end:])
+
+
+def _words(text: str) -> list[Term]:
+    words = (_POSSESSIVE.sub("", word) for word in text.replace('"', " ").split())
+    return [Term(word.strip(_TRIM)) for word in words if _PART.search(word)]
+
+
+_TRIM = ".,;:!?()[]{}<>*^~`'\"\u2019\u201c\u201d\u3002\u3001\uff1f\uff01\uff0c"
+
+
+def _without_stopwords(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    kept = tuple(term for term in terms if term.phrase or term.text.lower() not in STOPWORDS)
+    return kept or terms
+
+
+def _with_parts(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """A word with inner punctuation ("read-only", "a/b", "v1.2") is looked for as a phrase and in its parts."""
+    found: list[Term] = []
+    for term in terms:
+        found.append(term)
+        parts = _PART.findall(term.text)
+        if not term.phrase and len(parts) > 1:
+            found += [Term(part) for part in parts if len(part) > 1 and part.lower() not in STOPWORDS]
+    return tuple(found)
+
+
+def _runs(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """CJK runs and the words between them, each on its own: "k8s파드" is "k8s" and "파드"."""
+    found: list[Term] = []
+    for term in terms:
+        if term.phrase or not has_cjk(term.text):
+            found.append(term)
+            continue
+        for piece in _PIECE.findall(term.text):
+            if CJK_RUN.fullmatch(piece) or _PART.search(piece):
+                found.append(Term(piece.strip(_TRIM)))
+    return tuple(found)
