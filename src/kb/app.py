@@ -260,7 +260,7 @@ def filters(
     trust_min: Trust | None = None,
 ) -> Filters:
     """Checked filters, or a UsageError that lists what is valid."""
-    types: Sequence[DocType] = (type,) if isinstance(type, str) else tuple(type)  # type: ignore[assignment]
+    types: Sequence[DocType] = (type,) if isinstance(type, str) else tuple(type)
     for name in types:
         _one_of("type", name, DOC_TYPES)
     return Filters(

@@ -146,7 +146,7 @@ def resolve_profile(settings: Settings, name: str | None, collection: str | None
     search = settings.search
     top = search.default_top if search.default_top is not None else search.max_results
     threshold = search.threshold if search.threshold is not None else search.score_gate
-    overrides = {
+    overrides: dict[str, Any] = {
         "top": top,
         "threshold": threshold,
         "alpha": search.alpha,
@@ -262,8 +262,8 @@ def _valid_profile(profile: Profile) -> Profile:
 def _collections(table: Any, profiles: Mapping[str, Profile]) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for name, entry in table.items():
-        profile = entry.get("profile") if isinstance(entry, Mapping) else entry
-        if profile not in profiles:
+        profile: Any = entry.get("profile") if isinstance(entry, Mapping) else entry
+        if not isinstance(profile, str) or profile not in profiles:
             raise ConfigError(f"collection '{name}' names the unknown profile {profile!r}", fix=f"one of: {', '.join(profiles)}")
         chosen[name] = profile
     return chosen

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 # Scripts written without spaces between words, and Hangul, whose words carry particles: "CJK" in the contract.
 CJK_RANGES = (
@@ -19,19 +20,42 @@ CJK_RANGES = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # Han, halfwidth kana
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-CJK = re.compile(f"[{CJK_RANGES}]")
-CJK_RUN = re.compile(f"[{CJK_RANGES}]+")
-_BOUNDARY = re.compile(rf"(?<=[{CJK_RANGES}])(?=[^\W{CJK_RANGES}])|(?<=[^\W{CJK_RANGES}])(?=[{CJK_RANGES}])")
 
-_SCRIPTS = (
-    ("cjk", CJK),
-    ("cyrillic", re.compile("[\u0400-\u052f\u1c80-\u1c8f\u2de0-\u2dff]")),
-    ("greek", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("arabic", re.compile("[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff]")),
-    ("hebrew", re.compile("[\u0590-\u05ff\ufb1d-\ufb4f]")),
-    ("devanagari", re.compile("[\u0900-\u097f]")),
-    ("latin", re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")),
-)
+
+@cache
+def _scripts() -> dict[str, re.Pattern[str]]:
+    """Compiled when a text first needs them: that costs 12 ms, and ASCII never does."""
+    return {
+        "cjk": re.compile(f"[{CJK_RANGES}]"),
+        "cyrillic": re.compile("[\u0400-\u052f\u1c80-\u1c8f\u2de0-\u2dff]"),
+        "greek": re.compile("[\u0370-\u03ff\u1f00-\u1fff]"),
+        "arabic": re.compile("[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff]"),
+        "hebrew": re.compile("[\u0590-\u05ff\ufb1d-\ufb4f]"),
+        "devanagari": re.compile("[\u0900-\u097f]"),
+        "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
+    }
+
+
+@cache
+def cjk_char() -> re.Pattern[str]:
+    return _scripts()["cjk"]
+
+
+@cache
+def cjk_run() -> re.Pattern[str]:
+    return re.compile(f"[{CJK_RANGES}]+")
+
+
+@cache
+def pieces() -> re.Pattern[str]:
+    """CJK runs, and what stands between them and white space."""
+    return re.compile(rf"[{CJK_RANGES}]+|[^\s{CJK_RANGES}]+")
+
+
+@cache
+def _boundary() -> re.Pattern[str]:
+    word = rf"[^\W{CJK_RANGES}]"
+    return re.compile(rf"(?<=[{CJK_RANGES}])(?={word})|(?<={word})(?=[{CJK_RANGES}])")
 
 
 def nfc(text: str) -> str:
@@ -43,20 +67,20 @@ def nfc(text: str) -> str:
 
 
 def has_cjk(text: str) -> bool:
-    return not text.isascii() and CJK.search(text) is not None
+    return not text.isascii() and cjk_char().search(text) is not None
 
 
 def index_text(text: str) -> str:
     """The copy of a text that the full-text index reads: NFC, with CJK and other words apart ("etcd는" -> "etcd 는")."""
     text = nfc(text)
-    return _BOUNDARY.sub(" ", text) if has_cjk(text) else text
+    return _boundary().sub(" ", text) if has_cjk(text) else text
 
 
 def scripts(text: str) -> set[str]:
     """The scripts that occur in a text, of those that models differ in; a text without letters has none."""
     if text.isascii():
         return {"latin"} if any(char.isalpha() for char in text) else set()
-    found = {name for name, pattern in _SCRIPTS if pattern.search(text)}
+    found = {name for name, pattern in _scripts().items() if pattern.search(text)}
     if not found and any(char.isalpha() for char in text):
         return {"other"}
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.text import CJK
+from kb.text import cjk_char
 from kb.types import Hit
 
 PER_HIT = 60  # tokens that a hit costs beside its texts: field names, ids, scores
@@ -12,7 +12,7 @@ PER_HIT = 60  # tokens that a hit costs beside its texts: field names, ids, scor
 
 def tokens(text: str) -> int:
     """About how many tokens a model reads: four characters each, a CJK character one."""
-    wide = 0 if text.isascii() else len(CJK.findall(text))
+    wide = 0 if text.isascii() else len(cjk_char().findall(text))
     return wide + (len(text) - wide + 3) // 4
 
 

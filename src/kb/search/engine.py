@@ -138,7 +138,7 @@ class Engine:
             mode=plan.mode,
             score_kind=plan.fusion.kind,
             tier=tier,
-            index_version=index_version(plan.mode, snapshot.model),
+            index_version=index_version(_legs_used(lexical, vector), snapshot.model),
             embedding_model=snapshot.model.label if snapshot.model else None,
             marker=Marker.of(plan.parsed, substrings=tier == "like"),
             snippet_chars=self.settings.search.snippet_chars,
@@ -167,6 +167,12 @@ def index_version(mode: Mode, model: ModelInfo | None) -> str:
     return {"lexical": f"lexical:{LEXICAL_VERSION}", "vector": f"vector:{vector}"}.get(
         mode, f"hybrid:{LEXICAL_VERSION}+{vector}"
     )
+
+
+def _legs_used(lexical: Found, vector: Found) -> Mode:
+    if lexical.leg.ran and vector.leg.ran:
+        return "hybrid"
+    return "vector" if vector.leg.ran else "lexical"
 
 
 def _not_asked(plan: Plan) -> tuple[str, str]:

@@ -9,12 +9,11 @@ from typing import Literal
 from kb.config import SearchSettings
 from kb.errors import QueryError
 from kb.search.stopwords import STOPWORDS
-from kb.text import CJK_RANGES, CJK_RUN, has_cjk, nfc
+from kb.text import cjk_run, has_cjk, nfc, pieces
 from kb.types import LexicalQuery, Term
 
 _PHRASE = re.compile(r'"([^"]*)"')
 _PART = re.compile(r"[^\W_]+")  # what unicode61 keeps together: letters and digits, without the underscore
-_PIECE = re.compile(rf"[{CJK_RANGES}]+|[^\s{CJK_RANGES}]+")
 _POSSESSIVE = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
@@ -117,7 +116,7 @@ def _runs(terms: tuple[Term, ...]) -> tuple[Term, ...]:
         if term.phrase or not has_cjk(term.text):
             found.append(term)
             continue
-        for piece in _PIECE.findall(term.text):
-            if CJK_RUN.fullmatch(piece) or _PART.search(piece):
+        for piece in pieces().findall(term.text):
+            if cjk_run().fullmatch(piece) or _PART.search(piece):
                 found.append(Term(piece.strip(_TRIM)))
     return tuple(found)

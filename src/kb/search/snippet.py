@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kb.analysis import tokens
 from kb.search.query import ParsedQuery
 from kb.search.stopwords import STOPWORDS
-from kb.text import CJK_RUN, has_cjk
+from kb.text import cjk_run, has_cjk
 
 LEAD = 40  # characters of context before the first match
 Mark = tuple[int, int, str]  # start, end, what matched
@@ -34,7 +34,7 @@ class Marker:
         words = [term.text for term in query.terms]
         told = [word for word in words if word.lower() not in STOPWORDS] or words
         stems = frozenset(stem for word in told for _, _, stem in tokens(word))
-        runs = [run for word in words if has_cjk(word) for run in CJK_RUN.findall(word)]
+        runs = [run for word in words if has_cjk(word) for run in cjk_run().findall(word)]
         plain = [word for word in told if len(word) >= 3 and not has_cjk(word)] if substrings else []
         return cls(stems, tuple(dict.fromkeys(runs + plain)))
 
