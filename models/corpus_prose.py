@@ -15,6 +15,7 @@ LONGEST = 360  # characters: what a teacher reads in a few milliseconds
 _SPACE = re.compile(r"\s+")
 _BLOCK = re.compile(r"<(h[1-4]|p|dd|li)\b[^>]*>(.*?)</\1>", re.S | re.I)
 _TAG = re.compile(r"<[^>]+>")
+_FOREIGN = re.compile(r"\.(de|fr|es|ja|ko|tr|pt-br|zh-cn)\.|/(?!en)[a-z]{2}-[A-Z]{2}/")
 _LINK = re.compile(r"[{}]|\(https?:[^)]*\)")
 _NAME = re.compile(r'^\.SH "?NAME"?\n(.+?) \\-+ (.+)$', re.M)
 
@@ -62,6 +63,14 @@ def obo(path: Path) -> Iterator[Pair]:
             yield name[1], shorten(tidy(meaning[1]))
 
 
+def tagged(path: Path) -> Iterator[Pair]:
+    """Neighbouring sentences of a tagged corpus: a token and its tag a line, an empty line between sentences."""
+    blocks = path.read_text(encoding="utf-8", errors="replace").split("\n\n")
+    sentences = [" ".join(line.split("\t")[0] for line in block.splitlines() if line) for block in blocks]
+    kept = [shorten(sentence) for sentence in sentences if len(sentence) > 30]
+    yield from zip(kept[::2], kept[1::2], strict=False)
+
+
 def manual_names(folder: Path) -> Iterator[Pair]:
     for path in sorted(folder.rglob("*.gz")):
         if "/man/man" in str(path):
@@ -73,7 +82,7 @@ def manual_names(folder: Path) -> Iterator[Pair]:
 def pages(folder: Path, limit: int, chance: random.Random) -> Iterator[Pair]:
     """(heading, paragraph) of a sample of the HTML pages in a folder."""
     paths = sorted(path for path in folder.rglob("*.html") if path.is_file() and path.stat().st_size < 400_000)
-    english = [path for path in paths if not re.search(r"\.(de|fr|es|ja|ko|tr|pt-br|zh-cn)\.|/(?!en)[a-z]{2}-[A-Z]{2}/", str(path))]
+    english = [path for path in paths if not _FOREIGN.search(str(path))]
     for path in chance.sample(english, min(limit, len(english))):
         yield from page(path.read_text(encoding="utf-8", errors="replace"))
 

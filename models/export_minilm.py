@@ -115,6 +115,14 @@ def build(weights: safetensors_reader.Tensors) -> onnx.ModelProto:
     return helper.make_model(body, opset_imports=opsets, ir_version=8)
 
 
+def plain_weights(path: Path) -> None:
+    """Keep every weight as raw bytes: the one form that kb/embed/onnxweights.py reads."""
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+    onnx.save(model, path)
+
+
 def main(source: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -127,6 +135,7 @@ def main(source: Path, target: Path) -> None:
             weight_type=QuantType.QInt8,
             extra_options={"DefaultTensorType": TensorProto.FLOAT},
         )
+    plain_weights(target / "model.onnx")
     shutil.copy(source / "tokenizer.json", target / "tokenizer.json")
 
 

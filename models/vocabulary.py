@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokenizers import Tokenizer
-
 from teacher import FOLDER
+from tokenizers import Tokenizer
 
 # Latin letters and digits, and Greek letters for the sciences. Of other scripts the vocabulary has single letters only.
 _KEPT = re.compile(r"(##)?[a-z0-9\u00df-\u024f\u0370-\u03ff]+")

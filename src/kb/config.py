@@ -88,6 +88,8 @@ class EmbedSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
+    """Everything that can be set, frozen. ``load`` reads it."""
+
     store: str | None = None
     search: SearchSettings = SearchSettings()
     ingest: IngestSettings = IngestSettings()

@@ -217,6 +217,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
+    """The exact place of a hit: lines, a page, or the lines of a symbol in code."""
+
     kind: Literal["line", "page", "code"]
     uri: str
     path: str
@@ -230,6 +232,8 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
+    """How a hit was found: each leg's score and rank, or None where it took no part."""
+
     method: Mode
     fusion_score: float
     rrf_score: float | None
@@ -243,6 +247,8 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """One chunk of an answer, with everything needed to show and cite it."""
+
     rank: int
     score: float
     score_kind: str
@@ -272,6 +278,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
+    """What one way of finding did, and why not if it did not run."""
+
     engine: str
     ran: bool
     tier: Tier | None
@@ -282,6 +290,8 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
+    """An answer: its hits in order, and how it came about."""
+
     query: str
     mode: Mode
     profile: str
@@ -328,6 +338,8 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
+    """What an ``add`` or ``put`` did. ``ok`` is false when files failed or it was interrupted."""
+
     added: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -358,6 +370,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Status:
+    """Counts, sizes, model and revision of a store."""
+
     location: str
     engine: str
     schema_version: int

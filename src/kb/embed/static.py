@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from kb.embed.staticfile import ZERO, StaticFile, read
 from kb.embed.vectors import unit
 from kb.embed.wordpiece import MAX_TOKENS, pieces, words
+from kb.errors import EmbedderFailed
 from kb.types import ModelInfo, Vector
 
 if TYPE_CHECKING:
@@ -109,4 +110,8 @@ class StaticEmbedder:
 
 
 def create(argument: str, settings: EmbedSettings) -> StaticEmbedder:
-    return StaticEmbedder()
+    try:
+        return StaticEmbedder()
+    except (OSError, ValueError) as cause:
+        message = f"cannot read the static model: {cause}"
+        raise EmbedderFailed(message, fix="pip install --force-reinstall kb-search") from cause

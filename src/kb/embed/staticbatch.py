@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
 from kb.embed.staticfile import ZERO, StaticFile
 
-TEXTS_AT_ONCE = 32  # their rows stay in the processor's cache; 8 to 64 are alike, 256 is slower
+TEXTS_AT_ONCE = 256  # normalised together; the sums are made text by text, which the processor's cache likes best
 
 
 class Batch:
@@ -31,12 +30,10 @@ class Batch:
 
     def _embed(self, texts: Sequence[list[int]]) -> list[bytes]:
         sums = np.zeros((len(texts), self._table.shape[1]), dtype=np.int64)
-        sizes = np.array([len(rows) for rows in texts])
-        filled = sizes > 0
-        if filled.any():
-            rows = np.fromiter(chain.from_iterable(texts), dtype=np.intp, count=int(sizes.sum()))
-            starts = (np.cumsum(sizes) - sizes)[filled]
-            sums[filled] = np.add.reduceat(self._table.take(rows, axis=0), starts, axis=0)
+        for index, rows in enumerate(texts):
+            if not rows:
+                continue
+            sums[index] = np.add.reduce(self._table[rows], axis=0, dtype=np.int32)
         norms = np.sqrt(np.einsum("ij,ij->i", sums, sums).astype(np.float64))
         norms[norms == 0] = 1.0
         unit = (sums / norms[:, None]).astype("<f4")

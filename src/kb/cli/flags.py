@@ -1,0 +1,246 @@
+"""The one definition of verbs and flags. The parser, the help, the completion scripts and docs/cli.md all read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kb.types import DOC_TYPES, TRUST_LEVELS
+
+Takes = Literal["switch", "text", "list", "int", "float", "date", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    name: str  # "--top"
+    help: str
+    takes: Takes = "text"
+    metavar: str = "X"
+    short: str | None = None
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def dest(self) -> str:
+        return self.name.lstrip("-").replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    name: str
+    summary: str
+    run: str  # "module:function" within kb.cli
+    words: str = ""  # what stands after the verb, as help shows it
+    least: int = 0  # how many words there must be
+    most: int | None = 0
+    completes: tuple[str, ...] = ()  # what to offer for words: "FILES", or the words themselves
+    flags: tuple[Flag, ...] = ()
+    text: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+STORE = Flag("--store", "folder or URL of the store, instead of KB_STORE and the config", "file", "PATH|URL")
+GLOBAL_FLAGS = (
+    STORE,
+    Flag("--config", "settings file, instead of KB_CONFIG", "file", "FILE"),
+    Flag("--json", "one JSON document on stdout; errors and progress as JSON lines on stderr", "switch"),
+    Flag("--quiet", "only results and errors", "switch", short="-q"),
+    Flag("--color", "colours: auto, always or never", metavar="WHEN", choices=("auto", "always", "never")),
+    Flag("--version", "print the version", "switch", short="-V"),
+    Flag("--help", "help, also after a verb", "switch", short="-h"),
+)
+
+MODES = ("hybrid", "lexical", "vector")
+PROFILES = ("notes", "strict", "memory", "snippets")  # for completion; the config may define more
+
+COLLECTION = Flag("--collection", "only this collection", metavar="C")
+TRUST_MIN = Flag("--trust-min", "this level of trust or higher", metavar="LEVEL", choices=TRUST_LEVELS)
+FILTERS = (
+    Flag("--tags", "documents that have all of these tags", "list", "a,b"),
+    Flag("--tags-any", "documents that have at least one of these tags", "list", "a,b"),
+    Flag("--type", "documents of this type; repeat for several", "list", "T", choices=DOC_TYPES),
+    Flag("--kind", "chunks that are code, or text about it", metavar="K", choices=("code", "info")),
+    Flag("--lang", "this language: python, ko, …", metavar="L"),
+    Flag("--path", "paths that match; * stays within a folder, ** does not", metavar="GLOB"),
+    COLLECTION,
+    Flag("--repo", "this repository", metavar="R"),
+    Flag("--version", "this version of the repository", metavar="V"),
+    Flag("--since", "dated on this day or later: 2026-01-31, 7d, today, yesterday", "date", "DATE"),
+    Flag("--before", "dated before this day", "date", "DATE"),
+    TRUST_MIN,
+)
+
+ADD = Verb(
+    "add",
+    "put files, folders or text into the store",
+    "add:add",
+    words="PATH…",
+    most=None,
+    completes=("FILES",),
+    text="Folders are read recursively; .gitignore and .kbignore are obeyed and secrets are skipped. Run it again at "
+    "any time: unchanged files cost a look at their date, changed ones are redone and vanished ones removed. Ctrl-C "
+    "stops; what was done stays, and the next run goes on from there.",
+    flags=(
+        Flag("--collection", "collection to add to", metavar="C"),
+        Flag("--tags", "tags for all of these documents", "list", "a,b"),
+        Flag("--type", "treat them as this type, whatever they look like", metavar="T", choices=DOC_TYPES),
+        Flag("--repo", "repository they belong to", metavar="R"),
+        Flag("--version", "version of that repository", metavar="V"),
+        Flag("--trust", "how far to trust them", metavar="LEVEL", choices=TRUST_LEVELS),
+        Flag("--title", "title of the text from stdin (kb add -)", metavar="TEXT"),
+        Flag("--jsonl", "records from a file, one JSON object per line with path and text; - is stdin", "file", "FILE"),
+        Flag("--prune", "remove documents even when their whole folder has vanished", "switch"),
+        Flag("--verify", "read every file again, even if size and date are unchanged", "switch"),
+    ),
+    examples=(
+        ("kb add ~/notes", "a folder, and later what changed in it"),
+        ("kb add src --collection work --tags code,backend", "with tags, in a collection of its own"),
+        ("pbpaste | kb add - --title 'Meeting with Ada'", "text from a pipe"),
+    ),
+)
+
+SEARCH = Verb(
+    "search",
+    "find passages, best first",
+    "search:search",
+    words="QUERY",
+    least=1,
+    most=None,
+    text='Type the query as it comes: nothing in it needs escaping. "Double quotes" mean an exact phrase; a query in '
+    "one pair of 'single quotes' is passed as an FTS5 expression. - reads the query from stdin, -- ends the flags.",
+    flags=(
+        Flag("--top", "how many hits at most (profile: 10, snippets: 20)", "int", "N", low=1, high=1000),
+        Flag("--mode", "hybrid, lexical or vector", metavar="M", choices=MODES),
+        Flag("--fts-only", "the same as --mode lexical", "switch"),
+        Flag("--vec-only", "the same as --mode vector", "switch"),
+        *FILTERS,
+        Flag("--threshold", "drop hits whose score is below this", "float", "X"),
+        Flag("--min-score", "drop hits whose relevance, before any decay, is below this", "float", "X"),
+        Flag("--alpha", "0 is keywords only, 0.5 balanced, 1 meaning only", "float", "A", low=0, high=1),
+        Flag("--profile", "notes, strict, memory, snippets, or one of your own", metavar="P"),
+        Flag("--cursor", "go on after an earlier answer", metavar="C"),
+        Flag("--budget", "shorten the answer to about this many tokens", "int", "TOKENS", low=1, high=10_000_000),
+        Flag("--explain", "why each hit is where it is", "switch"),
+    ),
+    examples=(
+        ("kb search install git", "a few words"),
+        ("kb search install git --tags ops --since 30d", "narrowed down"),
+        ("kb search '\"connection refused\" nginx' --json", "an exact phrase, for a script"),
+    ),
+)
+
+GET = Verb(
+    "get",
+    "print the exact text of a hit, a file or a part of it",
+    "search:get",
+    words="ID|PATH[#FRAGMENT]",
+    least=1,
+    most=1,
+    flags=(
+        Flag("--context", "with this many neighbouring chunks on each side", "int", "N", low=0, high=1000),
+        Flag("--collection", "where a path is in several collections: the one meant", metavar="C"),
+    ),
+    examples=(
+        ("kb get guide/install.md#L12-L34", "the lines of a citation"),
+        ("kb get paper.pdf#p=3", "a page"),
+    ),
+)
+
+LIST = Verb(
+    "list",
+    "the documents in the store",
+    "library:list_documents",
+    flags=(
+        *FILTERS,
+        Flag("--limit", "at most so many", "int", "N", low=1, high=1_000_000),
+        Flag("--after", "go on after this document id", metavar="ID"),
+    ),
+)
+STATUS = Verb("status", "counts, sizes, model and revision of the store", "library:status")
+REMOVE = Verb(
+    "remove",
+    "delete documents from the store, never the files themselves",
+    "library:remove",
+    words="PATH|ID…",
+    least=1,
+    most=None,
+    text="Nothing of their text stays in any file of the store.",
+    flags=(COLLECTION,),
+)
+CHECK = Verb("check", "verify every promise of the store", "health:check", text="Exits 3 when something is broken.")
+REPAIR = Verb("repair", "rebuild what is derived, set aside what is damaged", "health:repair")
+DOCTOR = Verb("doctor", "what works here, what does not, and the fix", "health:doctor")
+EVAL = Verb(
+    "eval",
+    "measure how good the answers are",
+    "evaluation:evaluate",
+    words="DIR",
+    least=1,
+    most=1,
+    completes=("FILES",),
+    text="DIR is a folder in the layout of BEIR, or holds a golden file. Prints nDCG@10, MRR@10 and recall with "
+    "confidence intervals, per mode.",
+    flags=(
+        Flag("--modes", "modes to measure (all of them)", "list", "M,M", choices=MODES),
+        Flag("--profile", "profile to measure", metavar="P"),
+        Flag("--baseline", "compare with a saved run; worse exits 1", "file", "FILE"),
+        Flag("--save", "save this run, to compare with later", "file", "FILE"),
+        Flag("--limit", "only so many queries", "int", "N", low=1, high=10_000_000),
+    ),
+)
+CONFIG_ACTIONS = ("list", "get", "set", "unset", "path")
+CONFIG = Verb(
+    "config",
+    "show and change settings",
+    "settings:config",
+    words="[list | get KEY | set KEY VALUE | unset KEY | path]",
+    most=None,
+    completes=CONFIG_ACTIONS,
+    text="Later ones win: defaults, the file, the environment (KB_SEARCH_DEFAULT_TOP=5), flags.",
+    examples=(
+        ("kb config set search.default_top 5", ""),
+        ("kb config set collections.memory.profile memory", "a collection with a profile of its own"),
+    ),
+)
+EXPORT = Verb(
+    "export",
+    "write documents, chunks and vectors into one portable file",
+    "library:export",
+    words="FILE",
+    least=1,
+    most=1,
+    completes=("FILES",),
+)
+IMPORT = Verb(
+    "import",
+    "take in a file that export wrote",
+    "library:import_pack",
+    words="FILE",
+    least=1,
+    most=1,
+    completes=("FILES",),
+)
+SHELLS = ("bash", "zsh", "fish")
+COMPLETION = Verb(
+    "completion",
+    "print a completion script for your shell",
+    "completion:completion",
+    words="bash|zsh|fish",
+    least=1,
+    most=1,
+    completes=SHELLS,
+    examples=(
+        ('eval "$(kb completion bash)"', "in ~/.bashrc; likewise with zsh in ~/.zshrc"),
+        ("kb completion fish > ~/.config/fish/completions/kb.fish", ""),
+    ),
+)
+
+ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, EXPORT, IMPORT, COMPLETION)
+VERBS = {verb.name: verb for verb in ORDER}
+
+
+def flags_of(verb: Verb) -> tuple[Flag, ...]:
+    """Its own flags, then the global ones that it does not redefine (``--version`` is a filter in some verbs)."""
+    own = {flag.name for flag in verb.flags}
+    return verb.flags + tuple(flag for flag in GLOBAL_FLAGS if flag.name not in own)

@@ -1,0 +1,132 @@
+"""Hits for people: what it is, where it is, what it says; then how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from kb.cli.session import Session
+from kb.cli.terminal import Screen, cells, clean_line, count, cut, flow, glyphs, span, wrap
+from kb.types import Hit, Leg, Query, SearchResult
+
+
+def show(session: Session, query: Query, result: SearchResult, *, empty: bool = False) -> None:
+    for number, hit in enumerate(result.hits):
+        if number:
+            session.out.line()
+        _hit(session.out, hit)
+        if query.explain:
+            from kb.cli.explain import explain
+
+            explain(session.out, hit, result)
+    if query.explain and result.trace is not None:
+        from kb.cli.explain import trace
+
+        if result.hits:
+            session.out.line()
+        trace(session.out, result.trace)
+    if result.hits:
+        _footer(session, result)
+    else:
+        _nothing(session, query, result, empty)
+
+
+def _hit(out: Screen, hit: Hit) -> None:
+    rank = f"{hit.rank}. "
+    score = f"{hit.score_kind} {hit.score:.4f}"
+    room = None if out.width is None else max(10, out.width - len(rank) - len(score) - 2)
+    title = cut(flow(hit.title) or clean_line(hit.doc_path), room)
+    out.line((rank, "dim"), (title, "bold"), "  ", (score, "dim"))
+    indent = "   "
+    place = out.paint(clean_line(hit.citation.uri), "cyan")
+    headings = hit.heading_path[1:] if hit.heading_path[:1] == (hit.title,) else hit.heading_path
+    section = " › ".join(flow(part) for part in headings)
+    section = section or (flow(hit.section_label or "") if not hit.heading_path else "")
+    room = None if out.width is None else max(0, out.width - len(indent) - cells(clean_line(hit.citation.uri)) - 2)
+    out.line(indent, out.link(place, target(hit)), ("  " + cut(section, room) if section else "", "dim"))
+    for line in wrap(glyphs(hit.snippet, hit.highlights), None if out.width is None else out.width - len(indent)):
+        out.line(indent, out.paint_glyphs(line))
+
+
+def target(hit: Hit) -> str | None:
+    """Where a click goes: the file on this machine, at its line or page."""
+    if not hit.source or not PurePath(hit.source).is_absolute():
+        return None
+    cited = hit.citation
+    fragment = f"#page={cited.page}" if cited.page else f"#{cited.start}" if cited.start else ""
+    return "file://" + quote(hit.source.encode("utf-8", "surrogateescape"), safe="/") + fragment
+
+
+def _footer(session: Session, result: SearchResult) -> None:
+    legs = " + ".join(
+        f"{name} ({leg.tier}, {leg.candidates})" if leg.tier else f"{name} ({leg.candidates})"
+        for name, leg in (("lexical", result.lexical), ("vector", result.vector))
+        if leg.ran
+    )
+    shortened = " · shortened to the budget" if result.truncated else ""
+    if session.out.tty and not session.quiet:
+        session.out.line()
+    shown = count(result.returned, "hit")
+    session.note((f"{shown} · {legs or 'no leg ran'} · {span(result.took_ms)}{shortened}", "dim"))
+    for name, leg in (("lexical", result.lexical), ("vector", result.vector)):
+        _absent(session, name, leg)
+    if result.next_cursor:
+        session.note((f"next page: {_again(session, result.next_cursor)}", "dim"))
+
+
+def _absent(session: Session, name: str, leg: Leg) -> None:
+    if not leg.ran and leg.reason:
+        session.note((f"{name}: {clean_line(leg.reason)}", "dim"))
+
+
+def _again(session: Session, cursor: str) -> str:
+    """The same command for the next page, ready to be copied."""
+    import shlex
+
+    kept: list[str] = []
+    skip = False
+    for token in session.command.argv:
+        if not skip and token != "--cursor" and not token.startswith("--cursor="):
+            kept.append(token)
+        skip = token == "--cursor"
+    at = kept.index("--") if "--" in kept else len(kept)
+    kept[at:at] = ["--cursor", cursor]
+    return clean_line("kb " + shlex.join(kept))
+
+
+def _nothing(session: Session, query: Query, result: SearchResult, empty: bool) -> None:
+    if empty:
+        session.note(("The store is empty.", "bold"), "  Fill it:  kb add PATH")
+        return
+    if not query.text.strip():
+        session.note("An empty query finds nothing.  See what is there:  kb list")
+        return
+    session.note(("Nothing found.", "bold"), f"  {_searched(result)}")
+    for advice in _advice(session.command.values, query, result):
+        session.note(("  try: ", "dim"), advice)
+
+
+def _searched(result: SearchResult) -> str:
+    tier = {"fts": "whole words and their stems", "trigram": "characters in a row", "like": "parts of words"}
+    ways = [f"by {tier.get(result.lexical.tier or '', 'keywords')}"] if result.lexical.ran else []
+    ways += ["by meaning"] if result.vector.ran else []
+    return f"Searched {' and '.join(ways)}." if ways else "No leg could run."
+
+
+def _advice(values: Mapping[str, Any], query: Query, result: SearchResult) -> list[str]:
+    advice = []
+    if query.cursor:
+        advice.append("the first page, without --cursor")
+    named = ("threshold", "min_score")
+    advice += [f"without --{name.replace('_', '-')} {values[name]:g}" for name in named if values.get(name) is not None]
+    if not query.filters.empty:
+        advice.append("fewer filters: kb list with the same ones shows what they leave")
+    if query.mode != "hybrid":
+        advice.append("--mode hybrid")
+    if '"' in query.text:
+        advice.append("without the double quotes, which ask for an exact phrase")
+    if not result.vector.ran and result.vector.reason and query.mode == "hybrid":
+        advice.append(f"kb doctor ({clean_line(result.vector.reason)})")
+    return advice or ["other or fewer words; kb list shows what is there"]

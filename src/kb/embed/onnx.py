@@ -1,0 +1,189 @@
+"""Transformers in ONNX form: a folder with model.onnx and tokenizer.json, and kb.json where the defaults do not fit.
+
+    kb.json   {"pooling": "mean" | "cls" | "last", "max_tokens": 256, "scripts": ["latin"],
+               "query_prefix": "query: ", "passage_prefix": "passage: "}
+
+One text at a time: on CPUs that beat every batch size, and it makes a vector independent of its neighbours. Passages
+are spread over threads instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kb.errors import EmbedderFailed, MissingExtra, UsageError
+from kb.types import ModelInfo, Vector
+
+if TYPE_CHECKING:
+    from kb.config import EmbedSettings
+
+EXTRA = "minilm"
+MOST_THREADS = 4
+SAMPLE = 1 << 20  # bytes at either end of a weight file that go into the revision: whole files can be gigabytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """kb.json: how a folder's model wants its texts, and what its output means."""
+
+    pooling: str = "mean"
+    max_tokens: int = 256
+    scripts: tuple[str, ...] = ()
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+class Runner(Protocol):
+    """Token ids of one text to its hidden states (tokens x width), or straight to its vector (width)."""
+
+    def __call__(self, ids: Sequence[int]) -> Any: ...
+
+
+class TransformerEmbedder:
+    """A tokenizer, a runner and a recipe. Safe to share between threads."""
+
+    def __init__(self, id_: str, folder: Path, runner: Runner, recipe: Recipe) -> None:
+        self._runner, self._recipe = runner, recipe
+        self._tokenizer = open_tokenizer(folder, recipe.max_tokens)
+        dimension = len(self._vector("dimension")) // 4
+        self._info = ModelInfo(
+            id_, revision(folder), dimension, recipe.scripts, recipe.query_prefix, recipe.passage_prefix
+        )
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    def embed_query(self, text: str) -> Vector:
+        return self._vector(self._recipe.query_prefix + text)
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        prefixed = [self._recipe.passage_prefix + text for text in texts]
+        threads = min(len(texts), cores(), MOST_THREADS)
+        if threads < 2:
+            return [self._vector(text) for text in prefixed]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(self._vector, prefixed))
+
+    def _vector(self, text: str) -> Vector:
+        import numpy as np
+
+        ids = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
+        if not text.strip():
+            return bytes(4 * self._info.dimension)
+        try:
+            output = self._runner(ids)
+        except Exception as cause:  # a native runtime raises its own kinds
+            raise EmbedderFailed(f"the model could not embed a text of {len(ids)} tokens: {cause}") from cause
+        pooled = pool(np.asarray(output, dtype=np.float64), self._recipe.pooling)
+        norm = float(np.linalg.norm(pooled))
+        if not np.isfinite(norm):
+            raise EmbedderFailed("the model answered with a number that is not finite", fix="kb doctor")
+        vector: Vector = (pooled / (norm or 1.0)).astype("<f4").tobytes()
+        return vector
+
+
+def pool(output: Any, pooling: str) -> Any:
+    """One vector of a text's hidden states; a vector stays as it is."""
+    if output.ndim == 1:
+        return output
+    return {"mean": output.mean(axis=0), "cls": output[0], "last": output[-1]}[pooling]
+
+
+def cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_tokenizer(folder: Path, max_tokens: int) -> Any:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as cause:
+        raise MissingExtra(EXTRA) from cause
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as cause:  # the library raises plain Exception
+        raise EmbedderFailed(f"cannot read the tokenizer of {folder}: {cause}", fix="see docs: onnx-dir") from cause
+    tokenizer.no_padding()  # published files often pad and cut at 128
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
+def session_runner(path: Path) -> Runner:
+    """Run a model file with ONNX Runtime, one thread per text."""
+    try:
+        import numpy as np
+        import onnxruntime
+    except ImportError as cause:
+        raise MissingExtra(EXTRA) from cause
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as cause:  # onnxruntime's exceptions share no base
+        raise EmbedderFailed(f"cannot load {path}: {cause}", fix="check that it is an ONNX text encoder") from cause
+    kinds = {item.name: np.int32 if "int32" in item.type else np.int64 for item in session.get_inputs()}
+    fill = {"input_ids": None, "attention_mask": 1, "token_type_ids": 0}
+    if not kinds.keys() <= fill.keys() or "input_ids" not in kinds:
+        raise EmbedderFailed(f"{path} wants the inputs {sorted(kinds)}", fix="export it as a plain text encoder")
+
+    def run(ids: Sequence[int]) -> Any:
+        feed = {
+            name: np.array([ids], dtype=kind) if name == "input_ids" else np.full((1, len(ids)), fill[name], dtype=kind)
+            for name, kind in kinds.items()
+        }
+        return session.run(None, feed)[0][0]
+
+    return run
+
+
+def read_recipe(folder: Path) -> Recipe:
+    path = folder / "kb.json"
+    if not path.exists():
+        return Recipe()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        recipe = Recipe(
+            str(found.get("pooling", "mean")),
+            int(found.get("max_tokens", 256)),
+            tuple(str(script) for script in found.get("scripts", ())),
+            str(found.get("query_prefix", "")),
+            str(found.get("passage_prefix", "")),
+        )
+    except (ValueError, TypeError, AttributeError, OSError) as cause:
+        raise EmbedderFailed(f"cannot read {path}: {cause}", fix="see docs: onnx-dir") from cause
+    if recipe.pooling not in ("mean", "cls", "last") or recipe.max_tokens < 3:
+        raise EmbedderFailed(f"{path} has a setting that means nothing", fix="pooling: mean, cls or last")
+    return recipe
+
+
+def revision(folder: Path) -> str:
+    """A hash of the folder's files; of long ones, their size and both ends."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("model.onnx") or path.name in ("tokenizer.json", "kb.json"):
+            size = path.stat().st_size
+            digest.update(f"{path.name}:{size}:".encode())
+            with path.open("rb") as file:
+                digest.update(file.read(SAMPLE))
+                file.seek(max(size - SAMPLE, 0))
+                digest.update(file.read(SAMPLE))
+    return digest.hexdigest()[:12]
+
+
+def create(argument: str, settings: EmbedSettings) -> TransformerEmbedder:
+    folder = Path(argument).expanduser()
+    missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
+    if missing:
+        raise UsageError(f"{folder} has no {' and no '.join(missing)}", fix="give a folder with both")
+    runner = session_runner(folder / "model.onnx")
+    return TransformerEmbedder(f"onnx-dir:{folder.name}", folder, runner, read_recipe(folder))

@@ -1,0 +1,94 @@
+"""What .gitignore, .kbignore and .git/info/exclude say, level by level, as git decides it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SOURCES = (os.path.join(".git", "info", "exclude"), ".gitignore", ".kbignore")  # a later one overrules
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The rules of one folder."""
+
+    folder: str
+    spec: GitIgnoreSpec
+
+
+def levels_above(root: str) -> tuple[Level, ...]:
+    """The rules between the top of the repository and ``root``; none when they would hide the root itself."""
+    chain: list[str] = []
+    folder = root
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            break
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return ()
+        chain.append(parent)
+        folder = parent
+    levels: tuple[Level, ...] = ()
+    for folder in reversed(chain):
+        levels = (*levels, *read_level(folder))
+    # who names an ignored folder wants it
+    inside = root
+    while levels and inside != folder and len(inside) > len(levels[0].folder):
+        if ignored(levels, inside, True):
+            return ()
+        inside = os.path.dirname(inside)
+    return levels
+
+
+def read_level(folder: str) -> tuple[Level, ...]:
+    """The rules that lie in a folder, if any."""
+    lines: list[str] = []
+    for name in SOURCES:
+        lines.extend(_lines(os.path.join(folder, name)))
+    return (Level(folder, _spec(lines)),) if lines else ()
+
+
+def ignored(levels: tuple[Level, ...], path: str, is_folder: bool) -> bool:
+    """The deepest folder with a rule that matches decides; within it, the last such rule."""
+    for level in reversed(levels):
+        relative = path[len(level.folder.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+        found = level.spec.check_file(relative + "/" if is_folder else relative)
+        if found.include is not None:
+            return found.include
+    return False
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError):
+        return []
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            return []
+        raw = file.read(MAX_BYTES)
+    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip() and not line.startswith("#")]
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # one rule that is none must not switch off the others
+        good: list[str] = []
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue
+            good.append(line)
+        return GitIgnoreSpec.from_lines(good)

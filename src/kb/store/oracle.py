@@ -1,0 +1,242 @@
+"""How the oracle searches: FTS5's bm25, substrings, cosine and filters, written out in plain Python."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from kb.analysis import stems
+from kb.errors import QueryError, QueryTimeout
+from kb.store.wording import (
+    PARTIAL_LEAST,
+    PARTIAL_POOL,
+    PARTIAL_SCALE,
+    SHORT,
+    WEIGHTS,
+    count,
+    fold,
+    fts_phrases,
+    heading_index,
+    is_cjk,
+    share,
+    substring_score,
+    title_index,
+    trigrams,
+    words,
+)
+from kb.text import has_cjk, index_text
+from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument
+
+K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
+Fields = tuple[str, str, str]  # title, headings and body as the index reads them
+Tokens = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    documents: Mapping[str, StoredDocument]
+    chunks: list[StoredChunk]
+
+    def fields(self, chunk: StoredChunk) -> Fields:
+        return title_index(self.documents[chunk.doc_id]), heading_index(chunk), index_text(chunk.chunk.text)
+
+    def cjk(self) -> list[StoredChunk]:
+        return [chunk for chunk in self.chunks if is_cjk(*self.fields(chunk))]
+
+
+def match(corpus: Corpus, query: LexicalQuery, allowed: Sequence[StoredChunk]) -> dict[str, float]:
+    """Score by chunk id of all chunks that match, out of those allowed."""
+    import time
+
+    if query.deadline is not None and time.monotonic() >= query.deadline:
+        raise QueryTimeout("the search took longer than its deadline", fix="use fewer or rarer words")
+    names = {chunk.chunk_id for chunk in allowed}
+    scores = {"fts": _fts, "trigram": _trigram, "like": _like, "raw": _raw}[query.tier](corpus, query, names)
+    return {name: score for name, score in scores.items() if name in names}
+
+
+def _fts(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
+    phrases = [tuple(stems(phrase)) for phrase in fts_phrases(query.terms)]
+    return bm25(corpus, corpus.chunks, _stems, phrases, every=query.join == "all")
+
+
+def _trigram(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
+    found = words(query.terms)
+    short = [word for word in found if len(word) < SHORT]
+    long = [_trigrams(word) for word in found if len(word) >= SHORT]
+    cjk = corpus.cjk()
+    holds = {c.chunk_id: c for c in cjk if all(any(fold(w) in fold(f) for f in corpus.fields(c)) for w in short)}
+    if long:
+        scores = bm25(corpus, cjk, _trigrams, long, every=True)
+        return {name: score for name, score in scores.items() if name in holds}
+    return {name: _short_score(corpus.fields(chunk), short) for name, chunk in holds.items()} if short else {}
+
+
+def _short_score(fields: Fields, short: Sequence[str]) -> float:
+    hits = [sum(w * count(word, field) for w, field in zip(WEIGHTS, fields, strict=True)) for word in short]
+    return round(substring_score(hits, sum(map(len, fields))), 12)
+
+
+def _like(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    phrases = {term.text for term in query.terms if term.phrase}
+    allowed = [chunk for chunk in corpus.chunks if chunk.chunk_id in names]
+    for word in words(query.terms):
+        found = {c.chunk_id: 1.0 for c in allowed if any(fold(word) in fold(f) for f in corpus.fields(c))}
+        if not found and has_cjk(word) and len(word) >= SHORT and word not in phrases:
+            found = _parts(corpus, word, names)
+        for name, points in found.items():
+            scores[name] = round(scores.get(name, 0.0) + points, 12)
+    return scores
+
+
+def _parts(corpus: Corpus, word: str, names: set[str]) -> dict[str, float]:
+    cjk = corpus.cjk()
+    scores = bm25(corpus, cjk, _trigrams, [_trigrams(part) for part in trigrams(word)], every=False)
+    pool = {name: score for name, score in scores.items() if name in names}
+    cut = min(sorted(pool.values(), reverse=True)[:PARTIAL_POOL], default=0.0)
+    texts = {c.chunk_id: "\n".join(corpus.fields(c)) for c in cjk if pool.get(c.chunk_id, -1.0) >= cut}
+    shares = {name: share(word, text) for name, text in texts.items()}
+    return {name: PARTIAL_SCALE * found for name, found in shares.items() if found >= PARTIAL_LEAST}
+
+
+def bm25(
+    corpus: Corpus,
+    chunks: Sequence[StoredChunk],
+    analyse: Callable[[str], tuple[str, ...]],
+    phrases: Sequence[tuple[str, ...]],
+    *,
+    every: bool,
+) -> dict[str, float]:
+    """FTS5's formula: statistics over all rows, filters or not; a frequency is weighted by its column."""
+    rows = {chunk.chunk_id: tuple(analyse(field) for field in corpus.fields(chunk)) for chunk in chunks}
+    if not rows or not phrases:
+        return {}
+    average = sum(map(_size, rows.values())) / len(rows)
+    hits = {name: [_weighted(tokens, phrase) for phrase in phrases] for name, tokens in rows.items()}
+    idfs = [_idf(len(rows), sum(found[place] > 0 for found in hits.values())) for place in range(len(phrases))]
+    scores: dict[str, float] = {}
+    for name, found in hits.items():
+        if (all if every else any)(found):
+            length = K1 * (1 - B + B * _size(rows[name]) / average)
+            score = 0.0
+            for idf, frequency in zip(idfs, found, strict=True):
+                score += idf * ((frequency * (K1 + 1.0)) / (frequency + length))
+            scores[name] = round(score, 12)
+    return scores
+
+
+def _idf(rows: int, hits: int) -> float:
+    idf = math.log((rows - hits + 0.5) / (hits + 0.5))
+    return idf if idf > 0 else LEAST_IDF
+
+
+def _size(tokens: Tokens) -> int:
+    return sum(map(len, tokens))
+
+
+def _weighted(tokens: Tokens, phrase: tuple[str, ...]) -> float:
+    length = len(phrase)
+    return sum(
+        weight * sum(field[at : at + length] == phrase for at in range(len(field) - length + 1))
+        for weight, field in zip(WEIGHTS, tokens, strict=True)
+    )
+
+
+@lru_cache(maxsize=100_000)
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(stems(text))
+
+
+@lru_cache(maxsize=100_000)
+def _trigrams(text: str) -> tuple[str, ...]:
+    import apsw
+
+    tokenizer = apsw.Connection(":memory:").fts5_tokenizer("trigram", [])
+    return tuple(token for _, _, token in tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None))
+
+
+def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
+    """An expression of FTS5 means what FTS5 says: ask it, over a table made for the question."""
+    import apsw
+
+    from kb.store.sqlite.fts import bad_expression
+
+    connection = apsw.Connection(":memory:")
+    connection.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(title, heading, body, tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    rows = [(place, *corpus.fields(chunk)) for place, chunk in enumerate(corpus.chunks)]
+    connection.executemany("INSERT INTO t(rowid, title, heading, body) VALUES (?, ?, ?, ?)", rows)
+    if not (query.raw or "").strip():
+        return {}
+    statement = "SELECT rowid, -bm25(t, ?, ?, ?) FROM t WHERE t MATCH ?"
+    try:
+        found = connection.execute(statement, (*WEIGHTS, index_text(query.raw or ""))).fetchall()
+    except apsw.SQLError as cause:
+        raise bad_expression(query.raw or "", str(cause)) from cause
+    return {corpus.chunks[place].chunk_id: round(score, 12) for place, score in found}  # type: ignore[index, arg-type]
+
+
+def cosine(query: bytes, vector: bytes) -> float:
+    a, b = (struct.unpack(f"<{len(value) // 4}f", value) for value in (query, vector))
+    return round(math.fsum(x * y for x, y in zip(a, b, strict=True)), 9)
+
+
+# ---------------------------------------------------------------- filters
+
+
+def passing(corpus: Corpus, where: Filters) -> list[StoredChunk]:
+    return [
+        chunk
+        for chunk in corpus.chunks
+        if _document_passes(corpus.documents[chunk.doc_id], where)
+        and where.kind in (None, chunk.chunk.kind)
+        and where.lang in (None, chunk.chunk.lang, corpus.documents[chunk.doc_id].lang)
+    ]
+
+
+def documents_passing(corpus: Corpus, where: Filters) -> list[StoredDocument]:
+    if where.kind is None and where.lang is None:
+        return [document for document in corpus.documents.values() if _document_passes(document, where)]
+    return [corpus.documents[name] for name in {chunk.doc_id for chunk in passing(corpus, where)}]
+
+
+def _document_passes(document: StoredDocument, where: Filters) -> bool:
+    tests = [
+        set(where.tags) <= set(document.tags),
+        not where.tags_any or bool(set(where.tags_any) & set(document.tags)),
+        not where.types or document.type in where.types,
+        where.collection in (None, document.collection),
+        where.repo in (None, document.repo),
+        where.version in (None, document.version),
+        where.since is None or (document.date is not None and document.date >= where.since),
+        where.before is None or (document.date is not None and document.date < where.before),
+        where.trust_min is None or TRUST_LEVELS.index(document.trust) >= TRUST_LEVELS.index(where.trust_min),
+        where.path is None or path_matches(where.path, document.path),
+    ]
+    return all(tests)
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """The rule, one character of the pattern at a time."""
+    if not pattern:
+        return not path
+    if pattern.startswith("**/"):
+        starts = [0, *(at + 1 for at, char in enumerate(path) if char == "/")]
+        return any(path_matches(pattern[3:], path[start:]) for start in starts)
+    if pattern.startswith("**"):
+        return any(path_matches(pattern[2:], path[at:]) for at in range(len(path) + 1))
+    if pattern[0] == "*":
+        within = path.split("/")[0]
+        return any(path_matches(pattern[1:], path[at:]) for at in range(len(within) + 1))
+    if not path:
+        return False
+    end = pattern.find("]", 3 if pattern.startswith("[!") else 2) if pattern[0] == "[" else -1
+    if end > 0:
+        return path[0] != "/" and fnmatchcase(path[0], pattern[: end + 1]) and path_matches(pattern[end + 1 :], path[1:])
+    return (path[0] == pattern[0] or (pattern[0] == "?" and path[0] != "/")) and path_matches(pattern[1:], path[1:])

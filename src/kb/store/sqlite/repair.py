@@ -1,0 +1,195 @@
+"""Rebuild what is derived; put aside, and never delete, what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from kb.errors import StoreCorrupt, StoreError
+from kb.store.sqlite import salvage, vectorcheck, vectors, where, write
+from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, reference
+from kb.store.sqlite.connect import Place, writer
+from kb.store.sqlite.lease import lease
+from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document, unpack
+from kb.store.wording import heading_index, is_cjk
+from kb.text import index_text
+from kb.types import CheckReport, Problem
+
+
+def repair(place: Place, wait_s: float) -> CheckReport:
+    """What is still wrong afterwards, and what was done."""
+    before = check(place, wait_s)
+    if before.ok:
+        return before
+    with lease(place.lock, wait_s):
+        done: tuple[str, ...]
+        if any(problem.code == "file" for problem in before.problems):
+            done = (salvage.renew(place, aside(place)),)
+        else:
+            try:
+                done = _mend(place, before.problems)
+            except (apsw.Error, StoreError) as cause:
+                done = (f"could not be mended in place ({cause})", salvage.renew(place, aside(place)))
+    return replace(check(place, wait_s), repaired=done)
+
+
+def aside(place: Place) -> Path:
+    """A new folder for what is put aside."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    folder = place.folder / f"quarantine-{stamp}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def _mend(place: Place, problems: Sequence[Problem]) -> tuple[str, ...]:
+    codes = {problem.code for problem in problems}
+    connection = writer(place)
+    try:
+        where.register(connection)
+        vectors.load(connection)
+        connection.execute("PRAGMA foreign_keys = OFF")  # orphans are taken out by hand
+        connection.execute("BEGIN IMMEDIATE")
+        done = [text for code, step in STEPS.items() if code & codes for text in step(connection)]
+        if codes & BROKEN:
+            done.append(_put_aside(connection, place))
+        done += _indexes(connection)
+        connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+        left = inspect(connection).problems
+        if left:
+            raise StoreCorrupt(f"{left[0].code}: {left[0].detail}")
+        connection.execute("COMMIT")
+        return tuple(done)
+    finally:
+        connection.close()  # what was not committed is undone
+
+
+def _schema(connection: apsw.Connection) -> list[str]:
+    there = dict(connection.execute("SELECT name, type FROM sqlite_schema").fetchall())
+    sqls = dict(connection.execute("SELECT name, sql FROM sqlite_schema").fetchall())
+    mended: list[str] = []
+    for name, sql in reference().items():
+        if sql is None or sqls.get(name) == sql or (name in there and there[name] == "table"):
+            continue
+        if name in there:
+            connection.execute(f"DROP {there[name]} {name}")
+        if not sql.startswith("CREATE TABLE") or name in ("blanks",):
+            connection.execute(sql)
+        mended.append(name)
+    for table, _ in FTS.values():
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('secure-delete', 1)")
+    return [f"schema: made again {', '.join(mended) or 'settings'}"]
+
+
+def _meta(connection: apsw.Connection) -> list[str]:
+    meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    if not isinstance(meta.get("revision"), int) or meta["revision"] < 0:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (int(datetime.now(UTC).timestamp()),))
+    connection.execute("INSERT OR IGNORE INTO meta VALUES ('model', NULL)")
+    if meta.get("vectors") not in ("none", "ready", "leftovers", "stale"):
+        state = "ready" if meta.get("model") and write.has_table(connection) else "none"
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (state,))
+    return ["meta: revision and state set again"]
+
+
+def _orphan(connection: apsw.Connection) -> list[str]:
+    connection.execute("DELETE FROM tags WHERE document NOT IN (SELECT id FROM documents)")
+    connection.execute("DELETE FROM chunks WHERE document NOT IN (SELECT id FROM documents)")
+    connection.execute("DELETE FROM blanks WHERE chunk NOT IN (SELECT id FROM chunks)")
+    return ["orphan: rows that belonged to nothing are gone"]
+
+
+def _words(connection: apsw.Connection) -> list[str]:
+    titles = connection.execute("SELECT id, title FROM documents").fetchall()
+    connection.execute("DROP TRIGGER titles_before")  # the index holds other words than they would take out
+    connection.execute("DROP TRIGGER titles_after")
+    connection.execute("DROP TRIGGER chunks_before")
+    connection.execute("DROP TRIGGER chunks_after")
+    connection.executemany(
+        "UPDATE documents SET title_index = ? WHERE id = ?", [(index_text(unpack(t) or ""), n) for n, t in titles]
+    )
+    rows = connection.execute(
+        f"SELECT {CHUNK}, c.id, d.title_index FROM chunks c JOIN documents d ON d.id = c.document"
+    ).fetchall()
+    for row in rows:
+        stored, number, title = to_chunk(row), row[14], row[15]
+        heading, body = heading_index(stored), index_text(stored.chunk.text)
+        values = (heading, None if body == stored.chunk.text else body, int(is_cjk(title, heading, body)), number)
+        connection.execute("UPDATE chunks SET heading_index = ?, search_text = ?, cjk = ? WHERE id = ?", values)
+    for name in ("titles_before", "titles_after", "chunks_before", "chunks_after"):
+        connection.execute(str(reference()[name]))
+    return ["words: copies for the index made again from the texts"]
+
+
+def _vector(connection: apsw.Connection) -> list[str]:
+    """Keep every vector that is sound and belongs to a chunk; the others wait for the embedder again."""
+    model = write.model_of(connection)
+    good: dict[int, bytes] = {}
+    if model is not None and write.has_table(connection):
+        chunks = {row[0] for row in connection.execute("SELECT id FROM chunks")}
+        right = {number for number, fault in vectorcheck.faults(connection, model.dimension) if fault is None}
+        for _, _, number, vector in vectorcheck.slots(connection, model.dimension):
+            if number in chunks & right:
+                good[number] = vector
+    connection.execute("DROP TABLE IF EXISTS vectors")
+    if model is None:
+        write.set_state(connection, "none")
+        return ["vector: dropped, as no model is known"]
+    write.create_table(connection, model)
+    write.set_state(connection, "ready")
+    connection.executemany("DELETE FROM blanks WHERE chunk = ?", [(number,) for number in good])
+    write.store_vectors(connection, good.items())
+    return [f"vector: {len(good)} kept, the others wait to be embedded"]
+
+
+def _indexes(connection: apsw.Connection) -> list[str]:
+    connection.execute("REINDEX")
+    for table, _ in FTS.values():
+        connection.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
+    return ["fts, trigram, index: built again from the texts"]
+
+
+STEPS: dict[frozenset[str], Callable[[apsw.Connection], list[str]]] = {
+    frozenset({"schema"}): _schema,
+    frozenset({"meta"}): _meta,
+    frozenset({"orphan"}): _orphan,
+    frozenset({"words", "script"}): _words,
+    frozenset({"vector", "orphan"}): _vector,
+}
+BROKEN = {"text", *SQL_TESTS}  # not derived: only the sources can bring it back
+
+
+def _put_aside(connection: apsw.Connection, place: Place) -> str:
+    """Documents that no longer are what was stored: into a file beside the store, and out of it."""
+    broken = {row[0] for statement in SQL_TESTS.values() for row in connection.execute(statement)}
+    for row in connection.execute(f"SELECT {CHUNK}, c.crc, c.document FROM chunks c JOIN documents d ON d.id = c.document"):
+        try:
+            if checksum(to_chunk(row)) != row[14]:
+                broken.add(row[15])
+        except (ValueError, TypeError):
+            broken.add(row[15])
+    folder = aside(place)
+    with open(folder / "documents.jsonl", "w", encoding="utf-8", opener=_private) as file:
+        for number in sorted(broken):
+            file.write(json.dumps(_readable(connection, number)) + "\n")
+    write.drop(connection, sorted(broken), write.usable(connection))
+    return f"{len(broken)} damaged documents put aside in {folder.name}: add them again from their sources"
+
+
+def _readable(connection: apsw.Connection, number: int) -> dict[str, object]:
+    document = connection.execute(f"SELECT {DOCUMENT} FROM documents d WHERE d.id = ?", (number,)).fetchone()
+    texts = connection.execute("SELECT text FROM chunks WHERE document = ? ORDER BY ordinal", (number,)).fetchall()
+    try:
+        known: object = asdict(to_document(document))
+    except (ValueError, TypeError, IndexError):
+        known = repr(document)
+    return {"document": known, "texts": [unpack(row[0]) for row in texts]}
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,102 @@
+"""One committed state of the store, read through one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from kb.errors import NotFound, StaleCursor
+from kb.store.entries import unit
+from kb.store.sqlite import fts, vectors
+from kb.store.sqlite.faults import typed
+from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
+from kb.store.sqlite.where import document_test
+from kb.types import Candidate, Filters, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Vector
+
+AMONG = "(SELECT value FROM json_each(:ids))"
+
+
+class SQLiteSnapshot:
+    """Consistent for as long as it is held; it cannot write."""
+
+    def __init__(self, connection: apsw.Connection, leg: vectors.Vectors) -> None:
+        self.connection = connection
+        self._leg = leg
+        meta = dict(connection.execute("SELECT key, value FROM meta"))  # this read fixes what all others will see
+        self.revision = int(meta["revision"])
+        self.model = to_model(meta["model"])
+        self._vectors = self.model is not None and meta["vectors"] in ("ready", "leftovers")
+        self._answered: str | None = None
+
+    @property
+    def lexical_engine(self) -> str:
+        return "fts5"
+
+    @property
+    def vector_engine(self) -> str:
+        return self._answered or self._leg.engine(self.revision)
+
+    def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
+        with typed():
+            return fts.match(self.connection, query, where, limit)
+
+    def nearest(self, vector: Vector, where: Filters, limit: int) -> list[Candidate]:
+        with typed():
+            query = unit(vector, self.model) if vector else b""
+            if not query or not self._vectors or limit < 1:
+                return []
+            found, self._answered = vectors.nearest(self.connection, self._leg, self.revision, query, where, limit)
+            return found
+
+    def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
+        statement = f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE c.chunk_id IN {AMONG}"
+        with typed():
+            found = {row[0]: to_chunk(row) for row in self.connection.execute(statement, _ids(chunk_ids))}
+        return {chunk_id: found[chunk_id] for chunk_id in chunk_ids if chunk_id in found}
+
+    def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
+        statement = f"SELECT {DOCUMENT} FROM documents d WHERE d.doc_id IN {AMONG}"
+        with typed():
+            found = {row[0]: to_document(row) for row in self.connection.execute(statement, _ids(doc_ids))}
+        return {doc_id: found[doc_id] for doc_id in doc_ids if doc_id in found}
+
+    def find(self, where: Filters, *, after: str | None = None, limit: int | None = None) -> list[StoredDocument]:
+        test, bindings = document_test(where)
+        with typed():
+            if after is not None:
+                place = "SELECT collection, CAST(path AS BLOB) FROM documents WHERE doc_id = ?"
+                last = self.connection.execute(place, (after,)).fetchone()
+                if last is None:
+                    raise StaleCursor("the document after which to go on is gone", fix="start again from the first page")
+                test += " AND (d.collection, CAST(d.path AS BLOB)) > (:collection, :path)"
+                bindings |= {"collection": last[0], "path": last[1]}
+            rows = self.connection.execute(
+                f"SELECT {DOCUMENT} FROM documents d WHERE {test} "
+                "ORDER BY d.collection, CAST(d.path AS BLOB) LIMIT :rows",
+                {**bindings, "rows": -1 if limit is None else limit},
+            )
+            return [to_document(row) for row in rows]
+
+    def read(self, doc_id: str) -> tuple[StoredDocument, tuple[StoredChunk, ...]]:
+        document = self.documents([doc_id]).get(doc_id)
+        if document is None:
+            raise NotFound(f"there is no document '{doc_id}'", fix="kb list")
+        statement = (
+            f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE d.doc_id = ? ORDER BY c.ordinal"
+        )
+        with typed():
+            return document, tuple(to_chunk(row) for row in self.connection.execute(statement, (doc_id,)))
+
+
+def to_model(value: str | None) -> ModelInfo | None:
+    if value is None:
+        return None
+    known = json.loads(value)
+    return ModelInfo(**{**known, "scripts": tuple(known["scripts"])})
+
+
+def _ids(values: Sequence[str]) -> dict[str, Any]:
+    return {"ids": json.dumps(list(values))}

@@ -1,0 +1,60 @@
+"""Counts and facts about a store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import apsw
+
+from kb.store.sqlite.connect import Place
+from kb.store.sqlite.rows import unpack
+from kb.store.sqlite.schema import LEXICAL_VERSION
+from kb.store.sqlite.write import model_of, pending, state_of
+from kb.types import Status
+
+BY_TYPE = "SELECT type, count(*) FROM documents GROUP BY type ORDER BY type"
+BY_COLLECTION = "SELECT collection, count(*) FROM documents GROUP BY collection ORDER BY collection"
+BY_TAG = "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"
+ROOTS = "SELECT DISTINCT root FROM documents WHERE root IS NOT NULL ORDER BY root"
+
+
+def status(connection: apsw.Connection, place: Place) -> Status:
+    def one(statement: str) -> int:
+        return int(connection.execute(statement).get or 0)
+
+    model = model_of(connection)
+    counted = state_of(connection) in ("ready", "leftovers")
+    held = "SELECT count(*) FROM vectors_rowids WHERE rowid IN (SELECT id FROM chunks)"
+    lexical = LEXICAL_VERSION
+    return Status(
+        location=str(place.folder),
+        engine="sqlite",
+        schema_version=one("PRAGMA user_version"),
+        revision=one("SELECT value FROM meta WHERE key = 'revision'"),
+        documents=one("SELECT count(*) FROM documents"),
+        chunks=one("SELECT count(*) FROM chunks"),
+        vectors=one(held) if counted else 0,
+        bytes=_bytes(place),
+        model=model,
+        embedder=None,
+        pending=pending(connection),
+        by_type=_counts(connection, BY_TYPE),
+        by_collection=_counts(connection, BY_COLLECTION),
+        tags=_counts(connection, BY_TAG),
+        roots=tuple(unpack(row[0]) or "" for row in connection.execute(ROOTS)),
+        index_version=f"hybrid:{lexical}+{model.label}" if model else f"lexical:{lexical}",
+        last_indexed_at=connection.execute("SELECT max(indexed_at) FROM documents").get or None,
+    )
+
+
+def _counts(connection: apsw.Connection, statement: str) -> dict[str, int]:
+    return {unpack(row[0]) or "": row[1] for row in connection.execute(statement)}
+
+
+def _bytes(place: Place) -> int:
+    total = 0
+    for path in (place.db, place.wal):
+        with suppress(FileNotFoundError):
+            total += os.stat(path).st_size
+    return total

@@ -1,0 +1,215 @@
+"""A store in a folder: SQLite in WAL mode, one writer at a time, any number of readers that never write."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from kb.errors import StoreError
+from kb.store.entries import batches
+from kb.store.sqlite import check as checks
+from kb.store.sqlite import repair as repairs
+from kb.store.sqlite import vectors as legs
+from kb.store.sqlite import write
+from kb.store.sqlite.connect import Place, Pool, prepare, writer
+from kb.store.sqlite.faults import typed
+from kb.store.sqlite.lease import lease
+from kb.store.sqlite.snapshot import SQLiteSnapshot
+from kb.store.sqlite.status import status
+from kb.types import CheckReport, Entry, ModelInfo, Status, Vector
+
+WAIT_S = 30.0  # for another writer
+
+
+class SQLiteStore:
+    """Acknowledged means committed and synced. Reads may run in any number of threads at the same time."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        vector_engine: str | None = None,
+        wait_s: float = WAIT_S,
+    ) -> None:
+        self._place = Place(Path(folder))
+        self._read_only = read_only
+        self._wait_s = wait_s
+        self._leg = legs.Vectors(vector_engine)
+        self._writing = threading.RLock()
+        self._writer: apsw.Connection | None = None
+        with typed():
+            prepare(self._place, create=create and not read_only, wait_s=wait_s)
+            self._identity = self._place.identity()
+        self._pool: Pool | None = Pool(self._place)
+
+    # ------------------------------------------------------------ reading
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SQLiteSnapshot]:
+        with typed():
+            pool = self._current()
+            connection = pool.take()
+            sound = False
+            try:
+                connection.execute("BEGIN")
+                yield SQLiteSnapshot(connection, self._leg)
+                sound = True
+            except apsw.Error:
+                raise
+            except BaseException:
+                sound = True  # the caller's own trouble
+                raise
+            finally:
+                with suppress(apsw.Error):
+                    connection.execute("ROLLBACK")
+                pool.give(connection, keep=sound and pool is self._pool)
+
+    def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:
+        """``b""`` where it is known that there is nothing to compare."""
+        with self._reading() as connection:
+            return _known(connection, list(dict.fromkeys(embed_hashes)))
+
+    def status(self) -> Status:
+        with self._reading() as connection:
+            return status(connection, self._place)
+
+    # ------------------------------------------------------------ writing
+
+    def put(self, entries: Iterable[Entry]) -> int:
+        revision = None
+        for batch in batches(entries, chunks=write.BATCH_CHUNKS):  # collected before the lock is taken
+            with self._write() as connection:
+                write.put(connection, batch)
+                revision = _next_revision(connection)
+        if revision is not None:
+            return revision
+        with self.snapshot() as snapshot:
+            return snapshot.revision
+
+    def remove(self, doc_ids: Iterable[str]) -> int:
+        wanted = list(doc_ids)
+        with self._write() as connection:
+            count = write.remove(connection, wanted)
+            if count:
+                _next_revision(connection)
+        if count:
+            self._fold()  # so that nothing of the text stays in the log either
+        return count
+
+    def set_model(self, model: ModelInfo) -> None:
+        with self._write() as connection:
+            if write.model_of(connection) != model:
+                write.set_model(connection, model)
+                _next_revision(connection)
+
+    def fill(self, vectors: Mapping[str, Vector]) -> int:
+        with self._write() as connection:
+            before = connection.total_changes()
+            write.fill(connection, vectors)
+            if connection.total_changes() != before:
+                _next_revision(connection)
+            return write.pending(connection)
+
+    def check(self, *, repair: bool = False) -> CheckReport:
+        if repair:
+            self._refuse_read_only()
+            with typed(), self._writing:
+                self._disconnect()
+                try:
+                    return repairs.repair(self._place, self._wait_s)
+                finally:
+                    self._leg.forget()
+                    self._identity = self._place.identity()
+        with typed():
+            return checks.check(self._place, self._wait_s)
+
+    def close(self) -> None:
+        """Fold the log into the database, so that a store at rest is one file. Whatever was promised is on disk."""
+        with self._writing, typed():
+            if self._writer is not None:
+                self._fold()
+            self._disconnect()
+            self._pool = None
+
+    # ------------------------------------------------------------ inside
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        with self.snapshot() as snapshot:
+            yield snapshot.connection
+
+    @contextmanager
+    def _write(self) -> Iterator[apsw.Connection]:
+        self._refuse_read_only()
+        with typed(), self._writing:
+            self._current()
+            with lease(self._place.lock, self._wait_s):
+                if self._writer is None:
+                    self._writer = writer(self._place)
+                connection = self._writer
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def _fold(self) -> None:
+        """Move the log into the database and empty it; a reader that still needs it is not waited for."""
+        with self._writing, suppress(apsw.BusyError, apsw.LockedError):
+            if self._writer is not None:
+                with lease(self._place.lock, self._wait_s):
+                    self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+
+    def _current(self) -> Pool:
+        """The pool, renewed when the file has been replaced underneath: old connections would read and write a ghost."""
+        if self._pool is None:
+            raise StoreError("the store is closed", fix="open it again")
+        if self._place.identity() != self._identity:
+            with self._writing:
+                self._disconnect()
+                self._leg.forget()
+                prepare(self._place, create=False, wait_s=self._wait_s)
+                self._identity = self._place.identity()
+        return self._pool
+
+    def _disconnect(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = Pool(self._place)
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _refuse_read_only(self) -> None:
+        if self._read_only:
+            raise StoreError("the store was opened for reading only", fix="open it without read_only")
+
+
+def _next_revision(connection: apsw.Connection) -> int:
+    statement = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
+    return int(connection.execute(statement).fetchall()[0][0])
+
+
+def _known(connection: apsw.Connection, hashes: list[str]) -> dict[str, Vector]:
+    if write.state_of(connection) not in ("ready", "leftovers"):
+        return {}
+    among = "c.embed_hash IN (SELECT value FROM json_each(:hashes))"
+    bindings = {"hashes": json.dumps(hashes)}
+    blank = f"SELECT DISTINCT c.embed_hash FROM chunks c JOIN blanks b ON b.chunk = c.id WHERE {among}"
+    found = {row[0]: b"" for row in connection.execute(blank, bindings)}
+    held = (
+        "SELECT c.embed_hash, min(c.id) FROM chunks c JOIN vectors_rowids r ON r.rowid = c.id "
+        f"WHERE {among} GROUP BY c.embed_hash"
+    )
+    numbers = {number: name for name, number in connection.execute(held, bindings)}
+    return found | {numbers[number]: vector for number, vector in legs.read(connection, list(numbers))}
