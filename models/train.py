@@ -33,6 +33,7 @@ RATE = 0.2  # of Adam, in average components of the first guess; falls to zero a
 TEACHER_HEAT = 0.05  # softmax temperatures: the teacher's cosines spread wider than the student's need to
 STUDENT_HEAT = 0.05
 RANKING = 0.5  # the weight of the second aim
+RARE = 10  # occurrences
 DROPPED = 0.1  # share of tokens left out at random
 
 
@@ -134,6 +135,16 @@ def first_guess(plain: Path, basis: np.ndarray, tokens: list[str]) -> np.ndarray
     return ((raw - raw.mean(axis=0)) @ basis * weights[:, None]).astype(np.float32)
 
 
+def lift_strangers(vectors: np.ndarray, sides: tuple[Texts, Texts]) -> np.ndarray:
+    """Tokens that no text held, names above all, keep their first direction and get a rare token's length."""
+    met = sum(np.bincount(side.rows.numpy(), minlength=len(vectors)) for side in sides)
+    lengths = np.linalg.norm(vectors, axis=1)
+    rare, unmet = (met > 0) & (met < RARE), met == 0
+    lifted = vectors.copy()
+    lifted[unmet] *= lengths[rare].mean() / lengths[unmet].mean()
+    return lifted
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("corpus", "shards", "plain", "target"):
@@ -152,7 +163,7 @@ def main() -> None:
     project = (torch.from_numpy(everything.mean(axis=0)), torch.from_numpy(basis.astype(np.float32)))
     student = Student(first_guess(options.plain, basis, tokens))
     train(student, (short, long), project, options.epochs)
-    vectors = student.table.weight.detach().numpy()
+    vectors = lift_strangers(student.table.weight.detach().numpy(), (short, long))
     np.save(options.target.with_suffix(".npy"), vectors)
     export_static.write(options.target, tokens, vectors)
 

@@ -122,7 +122,7 @@ def test_H10_two_runs_are_the_same_bytes(make_base: MakeBase, fruit: dict[str, s
 
     base = make_base(fruit)
     first, second = (_untimed(base.search("git history apples")) for _ in range(2))
-    assert render.dump(render.search_response(first)) == render.dump(render.search_response(second))
+    assert render.to_json(render.response(first)) == render.to_json(render.response(second))
 
 
 def _untimed(result: kb.SearchResult) -> kb.SearchResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -177,8 +178,8 @@ def test_L10_the_same_order_in_another_process_at_any_hash_seed(
     )
     for seed in ("0", "4711"):
         run = subprocess.run(
-            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed, "PATH": "", "HOME": str(tmp_path)},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
         )  # fmt: skip
         assert run.stdout.strip() == str(here)
 
@@ -198,13 +199,13 @@ def test_L11_hits_conform_to_the_shipped_schema(make_base: MakeBase, fruit: dict
         for profile in ("notes", "strict", "memory", "snippets"):
             for explain in (False, True):
                 result = base.search("git history", mode=mode, profile=profile, explain=explain, top=3)
-                validator.validate(json.loads(render.dump(render.search_response(result))))
+                validator.validate(json.loads(render.to_json(render.response(result))))
 
 
 def test_L12_raw_bm25_appears_only_under_explain(make_base: MakeBase, fruit: dict[str, str]) -> None:
     base = make_base(fruit)
-    plain = render.dump(render.search_response(search(base, "git")))
-    told = render.dump(render.search_response(search(base, "git", explain=True)))
+    plain = render.to_json(render.response(search(base, "git")))
+    told = render.to_json(render.response(search(base, "git", explain=True)))
     name = "bm25"
     assert f'"{name}":-' not in _text(plain)
     assert f'"{name}":-' in _text(told)

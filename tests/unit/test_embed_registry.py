@@ -63,10 +63,10 @@ def test_missing_packages_name_the_command(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_static_works_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = registry.load("static").embed_passages(["one", "two"] * 20)  # type: ignore[union-attr]
+    expected = registry.load("static").embed_passages(["one", "two"] * 200)  # type: ignore[union-attr]
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.delitem(sys.modules, "kb.embed.staticbatch", raising=False)
-    assert registry.load("static").embed_passages(["one", "two"] * 20) == expected  # type: ignore[union-attr]
+    assert registry.load("static").embed_passages(["one", "two"] * 200) == expected  # type: ignore[union-attr]
 
 
 def test_hashing_brings_shared_words_together() -> None:

@@ -41,6 +41,13 @@ def test_function_words_are_not_marked_beside_others() -> None:
     assert cut("the git of the day", "the git")[1] == ["git"]
 
 
+def test_front_matter_is_shown_only_where_nothing_else_matches() -> None:
+    text = "---\ntitle: Git\ntags: [setup]\n---\n\n# Git\n\nHow to get it."
+    assert cut(text, "git") == ("# Git\n\nHow to get it.", ["Git"])
+    assert cut(text, "unrelated")[0] == "# Git\n\nHow to get it."
+    assert cut(text, "setup")[1] == ["setup"]
+
+
 @given(st.text(max_size=600), st.text(max_size=30), st.integers(20, 300), st.booleans())
 def test_L04_never_longer_than_asked_and_always_a_piece_of_the_original(
     text: str, query: str, chars: int, substrings: bool

@@ -132,6 +132,7 @@ def build(
         stamp=origin.stamp,
         content_hash=digest,
         signature=signature(kind, chunk_tokens, given),
+        chunker_version=CHUNKER_VERSION,
         encoding=extracted.encoding,
         indexed_at=indexed_at,
     )

@@ -52,6 +52,8 @@ class LexicalLeg:
             fallback = query.last(self.join, self.deadline)
             if fallback is not None:
                 substrings = snapshot.match(fallback, where, limit)
+                if fallback.join == "all":  # this tier scores by the number of words found
+                    substrings = [hit for hit in substrings if hit.score >= len(fallback.terms)]
                 asked, found = (fallback, substrings) if substrings else (asked, found)
         scores = [(hit.chunk_id, hit.score) for hit in found]
         if self.floor:

@@ -12,6 +12,7 @@ from kb.search.stopwords import STOPWORDS
 from kb.text import cjk_run, has_cjk
 
 LEAD = 40  # characters of context before the first match
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?s:.*?)\n---[ \t]*(?:\r?\n\s*|$)")
 Mark = tuple[int, int, str]  # start, end, what matched
 
 
@@ -50,19 +51,32 @@ class Marker:
 
 
 def snippet(text: str, marker: Marker, *, chars: int) -> Snippet:
-    """At most ``chars`` characters of ``text``, around the window that holds the most different matches."""
+    """At most ``chars`` characters of ``text``, around the window that holds the most different matches.
+
+    Front matter says little to a reader: it is shown only where nothing else matches.
+    """
     marks = marker.marks(text)
-    start, end = _window(text, marks, chars)
+    body = _body(text)
+    shown = [mark for mark in marks if mark[0] >= body]
+    if not shown and marks:
+        body, shown = 0, marks
+    start, end = _window(text, shown, chars, body)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b, _ in marks if a < end and b > start]
     return Snippet(text[start:end], tuple(_merge(inside)))
 
 
-def _window(text: str, marks: Sequence[Mark], chars: int) -> tuple[int, int]:
-    start = 0
-    if len(text) > chars and marks:
+def _body(text: str) -> int:
+    """Where the text begins after its front matter."""
+    found = _FRONT_MATTER.match(text)
+    return found.end() if found and found.end() < len(text) else 0
+
+
+def _window(text: str, marks: Sequence[Mark], chars: int, first: int) -> tuple[int, int]:
+    start = first
+    if len(text) - first > chars and marks:
         best = max(range(len(marks)), key=lambda index: (_different(marks, index, chars - LEAD), -index))
-        start = max(0, min(marks[best][0] - LEAD, len(text) - chars))
-        if start:
+        start = max(first, min(marks[best][0] - LEAD, len(text) - chars))
+        if start > first:
             start = _word_start(text, start, marks[best][0])
     end = min(len(text), start + chars)
     if end < len(text):

@@ -50,7 +50,7 @@ class MemorySnapshot:
         return _best(oracle.match(corpus, query, oracle.passing(corpus, where)), limit)
 
     def nearest(self, vector: Vector, where: Filters, limit: int) -> list[Candidate]:
-        query = unit(vector, self.model) if vector else b""
+        query = unit(vector, self.model) if vector and self.model else b""
         corpus = oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
         held = {name: found for name, found in self._state.vectors.items() if found}
         names = [chunk.chunk_id for chunk in oracle.passing(corpus, where) if chunk.chunk_id in held]

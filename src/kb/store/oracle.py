@@ -184,7 +184,7 @@ def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
 
 def cosine(query: bytes, vector: bytes) -> float:
     a, b = (struct.unpack(f"<{len(value) // 4}f", value) for value in (query, vector))
-    return round(math.fsum(x * y for x, y in zip(a, b, strict=True)), 9)
+    return min(1.0, max(-1.0, round(math.fsum(x * y for x, y in zip(a, b, strict=True)), 9)))
 
 
 # ---------------------------------------------------------------- filters

@@ -45,7 +45,7 @@ class SQLiteSnapshot:
 
     def nearest(self, vector: Vector, where: Filters, limit: int) -> list[Candidate]:
         with typed():
-            query = unit(vector, self.model) if vector else b""
+            query = unit(vector, self.model) if vector and self.model else b""
             if not query or not self._vectors or limit < 1:
                 return []
             found, self._answered = vectors.nearest(self.connection, self._leg, self.revision, query, where, limit)

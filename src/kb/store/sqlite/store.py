@@ -12,8 +12,6 @@ import apsw
 
 from kb.errors import StoreError
 from kb.store.entries import batches
-from kb.store.sqlite import check as checks
-from kb.store.sqlite import repair as repairs
 from kb.store.sqlite import vectors as legs
 from kb.store.sqlite import write
 from kb.store.sqlite.connect import Place, Pool, prepare, writer
@@ -118,6 +116,9 @@ class SQLiteStore:
             return write.pending(connection)
 
     def check(self, *, repair: bool = False) -> CheckReport:
+        from kb.store.sqlite import check as checks  # neither is part of a search
+        from kb.store.sqlite import repair as repairs
+
         if repair:
             self._refuse_read_only()
             with typed(), self._writing:
