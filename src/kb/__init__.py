@@ -7,22 +7,27 @@
 ...         print(hit.score, hit.citation.uri, hit.snippet)
 """
 
-from kb.app import KB, filters, open
-from kb.config import Settings
-from kb.errors import KBError
-from kb.protocols import Embedder, Retriever, Store
-from kb.types import (
-    AddReport,
-    Citation,
-    Document,
-    Filters,
-    Hit,
-    Passage,
-    Progress,
-    Query,
-    SearchResult,
-    Status,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.app import KB, filters, open
+    from kb.config import Settings
+    from kb.errors import KBError
+    from kb.protocols import Embedder, Retriever, Store
+    from kb.types import (
+        AddReport,
+        Citation,
+        Document,
+        Filters,
+        Hit,
+        Passage,
+        Progress,
+        Query,
+        SearchResult,
+        Status,
+    )
 
 __version__ = "0.1.0"
 
@@ -46,3 +51,22 @@ __all__ = [
     "filters",
     "open",
 ]
+
+# Where each name lives. They load when first used: `import kb` and `kb --help` cost next to nothing.
+_HOMES = dict.fromkeys(("KB", "filters", "open"), "kb.app")
+_HOMES |= {"Settings": "kb.config", "KBError": "kb.errors"}
+_HOMES |= dict.fromkeys(("Embedder", "Retriever", "Store"), "kb.protocols")
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'kb' has no attribute '{name}'")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_HOMES.get(name, "kb.types")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

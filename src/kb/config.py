@@ -10,7 +10,6 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -135,7 +134,7 @@ def default_store() -> Path:
 
 
 def shipped_profiles() -> dict[str, Profile]:
-    text = resources.files("kb").joinpath("profiles.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8")
     return {name: Profile(name=name, **table) for name, table in tomllib.loads(text).items()}
 
 

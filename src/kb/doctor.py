@@ -110,7 +110,7 @@ def _model(base: KB) -> DoctorCheck:
     stored = base.status().model
     if stored is not None and stored.label != embedder.info.label:
         detail = f"the store's vectors were made by {stored.label}, not {embedder.info.label}"
-        return DoctorCheck("model", False, detail, "kb add PATH, which embeds again")
+        return DoctorCheck("model", False, detail, "kb add PATH, which embeds again", required=False)
     return DoctorCheck("model", True, f"{embedder.info.label}, {embedder.info.dimension} dimensions")
 
 

@@ -123,3 +123,13 @@ def test_closed_streams_are_no_error(filled: Path) -> None:
             ["sh", "-c", command, sys.executable], capture_output=True, env=environment(), check=False
         )
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False), closed
+
+
+def test_ctrl_c_is_quiet(filled: Path) -> None:
+    """Once a search has begun; stdin that never ends keeps it waiting."""
+    command = [sys.executable, "-m", "kb", "search", "-"]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=10)
+    assert (child.returncode, err) == (130, b"")

@@ -76,6 +76,12 @@ def test_N10_an_unknown_value_is_refused_with_the_valid_ones(argv: list[str], na
     assert all(name in error.fix for name in named)
 
 
+def test_values_that_are_missing_or_too_many() -> None:
+    assert "--top needs a value" in str(fails("search", "x", "--top"))
+    assert "--quiet takes no value" in str(fails("search", "x", "--quiet=yes"))
+    assert "--json takes no value" in str(fails("search", "x", "--json=1"))
+
+
 def test_types_are_comma_lists_and_repeats() -> None:
     assert parse(["search", "x", "--type", "pdf,note", "--type", "code"]).values["type"] == ("pdf", "note", "code")
 
@@ -152,6 +158,11 @@ def test_dates() -> None:
 )
 def test_an_unknown_verb_says_what_was_probably_meant(argv: list[str], fix: str) -> None:
     assert fails(*argv).fix.startswith(fix)
+
+
+def test_what_comes_later_is_not_taken_for_a_typing_error() -> None:
+    assert "later release" in str(fails("serve"))
+    assert "later release" in str(fails("mcp"))
 
 
 def test_other_names_lead_to_verbs() -> None:

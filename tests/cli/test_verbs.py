@@ -417,7 +417,7 @@ def test_eval(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "lexical" in done.text
     again = run("eval", folder, "--modes", "lexical", "--baseline", saved, "--json")
     assert again.code == 0
-    assert json.loads(again.out)["modes"][0]["means"]["ndcg@10"] == 1.0
+    assert again.document["modes"][0]["means"]["ndcg@10"] == 1.0
     assert not store.exists()
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from kb.config import EmbedSettings
-from kb.embed import retry, transport
+from kb.embed import transport
 from kb.embed.http import HTTPEmbedder
+from kb.embed.retry import LONGEST_PAUSE_S, Retry
 from kb.errors import EmbedderFailed, KBError
 
 KEY = "sk-secret-of-the-test"
@@ -56,13 +57,12 @@ class Server(ThreadingHTTPServer):
         self.answers = list(answers)
         url = f"http://127.0.0.1:{self.server_address[1]}/v1"
         settings = EmbedSettings(base_url=url, timeout_s=timeout_s, retries=retries, batch=batch)
-        return HTTPEmbedder("some-model", settings)
+        return HTTPEmbedder("some-model", settings, Retry(retries, timeout_s, first_pause_s=0.01))
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(retry, "FIRST_PAUSE_S", 0.01)
     with Server() as running:
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -137,7 +137,7 @@ def test_a_long_retry_after_does_not_outlast_the_deadline(server: Server) -> Non
     with pytest.raises(EmbedderFailed, match="429"):
         server.embedder(say({}, 429, Retry_After="86400"), retries=3, timeout_s=1).embed_query("a")
     assert time.monotonic() - began < 2
-    assert retry.pause_s(0, 86400.0) == retry.LONGEST_PAUSE_S
+    assert Retry(3, 99).pause_s(0, 86400.0) == LONGEST_PAUSE_S
 
 
 @pytest.mark.parametrize("header", ["soon", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", ""])

@@ -91,6 +91,7 @@ def test_a_users_folder(tmp_path: Path, minilm: TransformerEmbedder) -> None:
     assert embedder.info.revision != minilm.info.revision
     assert embedder.embed_query("git") == minilm.embed_query("query: git")
     assert embedder.embed_passages(["git"]) == [minilm.embed_query("passage: git")]
+    assert not any(embedder.embed_query(" "))
 
 
 def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:

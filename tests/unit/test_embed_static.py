@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kb.embed import static, staticfile
-from kb.embed.static import MODEL, StaticEmbedder
+from kb.embed.static import MODEL, StaticEmbedder, WordRows
 from kb.embed.wordpiece import LONGEST_WORD, MAX_TOKENS, pieces, words
 
 TEXTS = [
@@ -164,9 +164,11 @@ def test_endless_words_are_left_out() -> None:
     assert pieces("a" * (LONGEST_WORD + 1), lambda token: 0) == ()
 
 
-def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "CACHED_WORDS", 10)
-    embedder = StaticEmbedder(use_numpy=False)
-    vectors = embedder.embed_passages([f"word{number} git" for number in range(50)])
-    assert len(embedder._rows) <= 10
-    assert vectors[49] == embedder.embed_query("word49 git")
+def test_the_word_cache_is_bounded() -> None:
+    rows = WordRows(staticfile.read(MODEL), most=10)
+    found = {word: rows[word] for word in (f"word{number}" for number in range(50))}
+    assert len(rows) <= 10
+    assert found == {word: rows[word] for word in found}
+    rows.expect_many()
+    rows.clear()
+    assert found == {word: rows[word] for word in found}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote
 
 from kb.cli.session import Session
 from kb.cli.terminal import Screen, cells, clean_line, count, cut, flow, glyphs, span, wrap
-from kb.types import Hit, Leg, Query, SearchResult
+from kb.types import Hit, Query, SearchResult
 
 
 def show(session: Session, query: Query, result: SearchResult, *, empty: bool = False) -> None:
@@ -54,6 +53,8 @@ def target(hit: Hit) -> str | None:
     """Where a click goes: the file on this machine, at its line or page."""
     if not hit.source or not PurePath(hit.source).is_absolute():
         return None
+    from urllib.parse import quote
+
     cited = hit.citation
     fragment = f"#page={cited.page}" if cited.page else f"#{cited.start}" if cited.start else ""
     return "file://" + quote(hit.source.encode("utf-8", "surrogateescape"), safe="/") + fragment
@@ -71,14 +72,10 @@ def _footer(session: Session, result: SearchResult) -> None:
     shown = count(result.returned, "hit")
     session.note((f"{shown} · {legs or 'no leg ran'} · {span(result.took_ms)}{shortened}", "dim"))
     for name, leg in (("lexical", result.lexical), ("vector", result.vector)):
-        _absent(session, name, leg)
+        if not leg.ran and leg.reason and not any(leg.reason in warning for warning in result.warnings):
+            session.note((f"{name}: {clean_line(leg.reason)}", "dim"))
     if result.next_cursor:
         session.note((f"next page: {_again(session, result.next_cursor)}", "dim"))
-
-
-def _absent(session: Session, name: str, leg: Leg) -> None:
-    if not leg.ran and leg.reason:
-        session.note((f"{name}: {clean_line(leg.reason)}", "dim"))
 
 
 def _again(session: Session, cursor: str) -> str:
@@ -100,8 +97,9 @@ def _nothing(session: Session, query: Query, result: SearchResult, empty: bool) 
     if empty:
         session.note(("The store is empty.", "bold"), "  Fill it:  kb add PATH")
         return
-    if not query.text.strip():
-        session.note("An empty query finds nothing.  See what is there:  kb list")
+    if not result.lexical.ran and not result.vector.ran:
+        reason = clean_line(result.lexical.reason or "there is nothing in it to look for")
+        session.note(("Nothing to search for: ", "bold"), f"{reason}.  See what is there:  kb list")
         return
     session.note(("Nothing found.", "bold"), f"  {_searched(result)}")
     for advice in _advice(session.command.values, query, result):
@@ -112,7 +110,7 @@ def _searched(result: SearchResult) -> str:
     tier = {"fts": "whole words and their stems", "trigram": "characters in a row", "like": "parts of words"}
     ways = [f"by {tier.get(result.lexical.tier or '', 'keywords')}"] if result.lexical.ran else []
     ways += ["by meaning"] if result.vector.ran else []
-    return f"Searched {' and '.join(ways)}." if ways else "No leg could run."
+    return f"Searched {' and '.join(ways)}."
 
 
 def _advice(values: Mapping[str, Any], query: Query, result: SearchResult) -> list[str]:

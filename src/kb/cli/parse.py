@@ -17,6 +17,7 @@ OTHER_NAMES = {  # what other tools call these verbs
     "index": "add", "ingest": "add", "init": "add", "find": "search", "query": "search", "grep": "search",
     "show": "get", "cat": "get", "ls": "list", "rm": "remove", "delete": "remove", "stats": "status", "info": "status",
 }  # fmt: skip
+LATER = ("serve", "mcp")
 _NUMBER = re.compile(r"-\.?\d")
 
 
@@ -38,7 +39,13 @@ class Invocation:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message.removeprefix("argument "), fix=f"{self.prog} --help")
+        name, _, problem = message.removeprefix("argument ").partition(": ")
+        name = name.split("/")[-1]
+        if problem.startswith("expected one"):
+            raise UsageError(f"{name} needs a value", fix=f"{self.prog} {name}=VALUE")
+        if problem.startswith("ignored explicit"):
+            raise UsageError(f"{name} takes no value", fix=f"{self.prog} {name}")
+        raise UsageError(message, fix=f"{self.prog} --help")
 
 
 def parse(argv: Sequence[str]) -> Invocation:
@@ -91,6 +98,8 @@ def _split(argv: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
 def _verb(name: str, after: Sequence[str]) -> Verb:
     if name in VERBS:
         return VERBS[name]
+    if name in LATER:
+        raise UsageError(f"kb {name} comes in a later release", fix="kb search QUERY --json")
     import difflib
 
     close = [OTHER_NAMES[name]] if name in OTHER_NAMES else difflib.get_close_matches(name, VERBS, n=1)

@@ -17,7 +17,7 @@ from kb.errors import UsageError
 from kb.types import DOC_TYPES, TRUST_LEVELS, Document, Issue
 
 _KNOWN = {field.name for field in fields(Document)}
-_TEXTS = ("path", "text", "title", "type", "collection", "lang", "repo", "version", "trust")
+_TEXTS = ("path", "text", "title", "type", "collection", "lang", "repo", "version", "trust", "date")
 
 
 def given(session: Session, bad: list[Issue]) -> Iterator[Document] | None:

@@ -27,11 +27,11 @@ LONGEST_TEXT = 24_000  # characters: providers refuse inputs beyond some 8,000 t
 class HTTPEmbedder:
     """A remote model. Every failure is an EmbedderFailed."""
 
-    def __init__(self, model: str, settings: EmbedSettings) -> None:
+    def __init__(self, model: str, settings: EmbedSettings, retry: Retry | None = None) -> None:
         self._base = (settings.base_url or OPENAI).rstrip("/")
         self._server = transport.parse(self._base + PATH)
         self._model, self._settings = model, settings
-        self._retry = Retry(settings.retries, settings.timeout_s)
+        self._retry = retry or Retry(settings.retries, settings.timeout_s)
         self._dimension = settings.dimension or 0
 
     @property

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -60,24 +61,25 @@ class TransformerEmbedder:
         return self._info
 
     def embed_query(self, text: str) -> Vector:
-        return self._vector(self._recipe.query_prefix + text)
+        return self._embed(self._recipe.query_prefix, text)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-        prefixed = [self._recipe.passage_prefix + text for text in texts]
+        embed = partial(self._embed, self._recipe.passage_prefix)
         threads = min(len(texts), cores(), MOST_THREADS)
         if threads < 2:
-            return [self._vector(text) for text in prefixed]
+            return [embed(text) for text in texts]
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self._vector, prefixed))
+        with ThreadPoolExecutor(threads) as workers:
+            return list(workers.map(embed, texts))
+
+    def _embed(self, prefix: str, text: str) -> Vector:
+        return self._vector(prefix + text) if text.strip() else bytes(4 * self._info.dimension)
 
     def _vector(self, text: str) -> Vector:
         import numpy as np
 
         ids = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
-        if not text.strip():
-            return bytes(4 * self._info.dimension)
         try:
             output = self._runner(ids)
         except Exception as cause:  # a native runtime raises its own kinds

@@ -34,13 +34,13 @@ NUMPY_PAYS = 200  # texts: before that, importing numpy (120 ms) costs more than
 class WordRows(dict[str, tuple[int, ...]]):
     """word -> rows of its pieces, worked out at first sight."""
 
-    def __init__(self, file: StaticFile) -> None:
+    def __init__(self, file: StaticFile, most: int = CACHED_WORDS) -> None:
         super().__init__()
-        self._file = file
+        self._file, self._most = file, most
         self._tokens: dict[str, int] | None = None
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= CACHED_WORDS:
+        if len(self) >= self._most:
             self.clear()
         if self._tokens is None:
             rows = pieces(word, self._file.find)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kb.analysis import stems
-from kb.text import cjk_char, index_text
+from kb.text import has_cjk, index_text
 from kb.types import StoredChunk, StoredDocument, Term
 
 # Weights of title, headings and body in bm25. Origin: common practice for documentation search (title above heading
@@ -27,7 +27,7 @@ def heading_index(chunk: StoredChunk) -> str:
 
 
 def is_cjk(title: str, heading: str, body: str) -> bool:
-    return any(not text.isascii() and cjk_char().search(text) is not None for text in (title, heading, body))
+    return any(map(has_cjk, (title, heading, body)))
 
 
 def fts_phrases(terms: Sequence[Term]) -> list[str]:
@@ -41,12 +41,15 @@ def fts_phrases(terms: Sequence[Term]) -> list[str]:
 
 
 def words(terms: Sequence[Term]) -> list[str]:
-    """What tiers ``trigram`` and ``like`` look for: runs without spaces, and phrases as they are, each once."""
+    """What tiers ``trigram`` and ``like`` look for: runs without spaces, and phrases as they are, each once.
+
+    Signs alone are nothing to look for.
+    """
     found: dict[str, str] = {}
     for term in terms:
         text = index_text(term.text)
         for word in [text.strip()] if term.phrase else text.split():
-            if word:
+            if any(map(str.isalnum, word)) or has_cjk(word):
                 found.setdefault(word.lower(), word)
     return list(found.values())
 

@@ -106,7 +106,9 @@ def _substrings(connection: apsw.Connection, short: list[str], where: Filters, l
 
 def bad_expression(raw: str, message: str) -> QueryError:
     near = re.search(r'near "(.*)"', message)
-    position = raw.find(near.group(1)) if near and near.group(1) else -1
+    position = raw.find(near.group(1)) if near else -1
+    if near and not near.group(1):  # FTS5's way of saying that the expression ended too early
+        position, message = len(raw), "it ends too early"
     details: dict[str, Any] = {"message": message}
     if position >= 0:
         details["position"] = position
