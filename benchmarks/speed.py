@@ -40,6 +40,7 @@ def ingest(folder: Path, store: Path, home: Path) -> dict[str, Any]:
         "files": len(files),
         "source_bytes": sum(path.stat().st_size for path in files),
         "seconds": round(seconds, 2),
+        "cpu_s": round(usage.ru_utime + usage.ru_stime, 2),
         "peak_rss_mb": round(usage.ru_maxrss / 1024, 1),
         "exit_code": child.returncode,
     }
@@ -88,23 +89,27 @@ def cold(store: Path, questions: list[str], runs: int, home: Path) -> dict[str, 
         "interpreter": [sys.executable, "-c", "pass"],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
+    cpu: dict[str, list[float]] = {name: [] for name in commands}
     rss: list[float] = []
     for number in range(runs + 1):  # the first warms the file cache and is not counted
         for name, command in commands.items():
             argv = command if name == "interpreter" else [*command, questions[number % len(questions)]]
             started = time.perf_counter()
-            child = subprocess.Popen(argv, env=common.environment(home), stdout=subprocess.DEVNULL)
+            child = subprocess.Popen(
+                argv, env=common.environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
             if child.returncode:
                 raise SystemExit(f"{name} failed with {child.returncode}")
             if number:
                 times[name].append((time.perf_counter() - started) * 1000)
+                cpu[name].append((usage.ru_utime + usage.ru_stime) * 1000)
                 if name == "hybrid":
                     rss.append(usage.ru_maxrss / 1024)
-    return {name: {"p50_ms": round(median(values), 1)} for name, values in times.items()} | {
-        "hybrid_peak_rss_mb": round(median(rss), 1)
-    }
+    return {
+        name: {"p50_ms": round(median(times[name]), 1), "cpu_p50_ms": round(median(cpu[name]), 1)} for name in commands
+    } | {"hybrid_peak_rss_mb": round(median(rss), 1)}
 
 
 def main() -> None:

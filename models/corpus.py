@@ -26,9 +26,18 @@ PAGES_EACH = 350  # HTML pages per package
 FILES_EACH = 120  # source files per package
 
 # kind -> how many pairs to keep
-QUOTA = {"code": 45_000, "pages": 50_000, "wordnet": 24_000, "dictionary": 16_000, "computing": 9_000,
-         "manual": 5_000, "medical": 14_000, "science": 60_000, "talk": 12_000,
-         "examples": 12_000}
+QUOTA = {
+    "code": 45_000,
+    "pages": 50_000,
+    "wordnet": 24_000,
+    "dictionary": 16_000,
+    "computing": 9_000,
+    "manual": 5_000,
+    "medical": 14_000,
+    "science": 60_000,
+    "talk": 12_000,
+    "examples": 12_000,
+}
 _WORD = re.compile(r"[a-z0-9]+")
 
 

@@ -1,6 +1,6 @@
 """The plain static model: every token through the teacher, PCA to 256, weighted by rarity.
 
-    PYTHONPATH=src python models/distill.py OUT.npz [OUT.bin]
+PYTHONPATH=src python models/distill.py OUT.npz [OUT.bin]
 """
 
 from __future__ import annotations

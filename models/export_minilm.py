@@ -83,9 +83,7 @@ def project(graph: Graph, source: str, skip: str, prefix: str) -> str:
     graph.nodes.append(helper.make_node("MatMul", [source, matrix], [product], name=f"{prefix}.matmul"))
     inputs = [product, skip, *graph.norm(prefix), graph.weight(f"{prefix}.dense.bias")]
     graph.nodes.append(
-        helper.make_node(
-            "SkipLayerNormalization", inputs, [out], name=f"{prefix}.norm", domain=FUSED, epsilon=EPSILON
-        )
+        helper.make_node("SkipLayerNormalization", inputs, [out], name=f"{prefix}.norm", domain=FUSED, epsilon=EPSILON)
     )
     return out
 

@@ -1,6 +1,6 @@
 """Embed a corpus with the teacher, in numbered shards, so that it can be stopped and resumed.
 
-    PYTHONPATH=src python models/teach.py CORPUS.jsonl SHARDS_DIR
+PYTHONPATH=src python models/teach.py CORPUS.jsonl SHARDS_DIR
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import kb
 import pytest
+
+import kb
 from kb.config import Settings
 from kb.embed.hashing import HashingEmbedder
 

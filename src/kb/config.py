@@ -16,8 +16,6 @@ from typing import Any, Literal
 from kb.errors import ConfigError, UsageError
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One row of the table of profiles; the meaning of each setting is in ``profiles.toml``."""
@@ -204,12 +202,16 @@ def coerce(dotted: str, value: Any) -> Any:
             raise ValueError
         number = {"int": int, "float": float, "str": str}[kind](value)
     except (KeyError, ValueError, TypeError):
-        raise ConfigError(f"{dotted} must be {_names[kind]}, not {value!r}", fix=f"kb config set {dotted} VALUE") from None
+        raise ConfigError(
+            f"{dotted} must be {_names[kind]}, not {value!r}", fix=f"kb config set {dotted} VALUE"
+        ) from None
     if isinstance(number, float) and number != number:
         raise ConfigError(f"{dotted} must be a number, not NaN", fix=f"kb config set {dotted} VALUE")
     low, high = LIMITS.get(key, (None, None))
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ConfigError(f"{dotted} must be between {low} and {high}, not {number}", fix=f"kb config set {dotted} {low}")
+        raise ConfigError(
+            f"{dotted} must be between {low} and {high}, not {number}", fix=f"kb config set {dotted} {low}"
+        )
     return number
 
 
@@ -247,7 +249,9 @@ def _profiles(table: Any) -> dict[str, Profile]:
     known = {field.name for field in fields(Profile)} - {"name"}
     for name, changes in table.items():
         if not isinstance(changes, Mapping) or set(changes) - known:
-            raise ConfigError(f"profile '{name}' has settings that are not known", fix=f"known: {', '.join(sorted(known))}")
+            raise ConfigError(
+                f"profile '{name}' has settings that are not known", fix=f"known: {', '.join(sorted(known))}"
+            )
         profiles[name] = _valid_profile(replace(profiles.get(name, Profile(name=name)), **changes))
     return profiles
 
@@ -256,7 +260,9 @@ def _valid_profile(profile: Profile) -> Profile:
     if profile.fusion not in ("rrf", "rrf_normalized", "weighted") or profile.terms not in ("any", "all"):
         raise ConfigError(f"profile '{profile.name}' has an unknown fusion or terms", fix="see docs/search.md")
     if profile.vector_weight + profile.keyword_weight <= 0:
-        raise ConfigError("vector_weight and keyword_weight cannot both be 0", fix="kb config set search.vector_weight 0.7")
+        raise ConfigError(
+            "vector_weight and keyword_weight cannot both be 0", fix="kb config set search.vector_weight 0.7"
+        )
     return profile
 
 
@@ -265,6 +271,8 @@ def _collections(table: Any, profiles: Mapping[str, Profile]) -> dict[str, str]:
     for name, entry in table.items():
         profile: Any = entry.get("profile") if isinstance(entry, Mapping) else entry
         if not isinstance(profile, str) or profile not in profiles:
-            raise ConfigError(f"collection '{name}' names the unknown profile {profile!r}", fix=f"one of: {', '.join(profiles)}")
+            raise ConfigError(
+                f"collection '{name}' names the unknown profile {profile!r}", fix=f"one of: {', '.join(profiles)}"
+            )
         chosen[name] = profile
     return chosen

@@ -1,11 +1,11 @@
 """For those who write a store or an embedder: the suites that every one of them passes, samples and test doubles.
 
-    class TestMyStore(StoreContract):
-        @pytest.fixture
-        def store(self, tmp_path):
-            store = MyStore(tmp_path)
-            yield store
-            store.close()
+class TestMyStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        store = MyStore(tmp_path)
+        yield store
+        store.close()
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ import pytest
 from kb.errors import IndexMismatch, NotFound, QueryError, QueryTimeout, StoreError
 from kb.protocols import Embedder, Store
 from kb.types import (
+    DEFAULT_COLLECTION,
     Candidate,
     Chunk,
+    DocType,
     Entry,
     Filters,
     LexicalQuery,
@@ -32,6 +34,7 @@ from kb.types import (
     StoredDocument,
     Term,
     Tier,
+    Trust,
     Vector,
 )
 
@@ -67,19 +70,36 @@ def direction(seed: object, dimension: int = DIMENSION) -> Vector:
     return struct.pack(f"<{dimension}f", *(value / norm for value in values))
 
 
-def entry(name: str, *texts: str, chunks: Sequence[Chunk] = (), vectors: object = "by text", **fields: Any) -> Entry:
+def entry(
+    name: str,
+    *texts: str,
+    chunks: Sequence[Chunk] = (),
+    vectors: Sequence[Vector | None] | None = None,
+    path: str | None = None,
+    title: str | None = None,
+    type: DocType = "markdown",
+    tags: tuple[str, ...] = (),
+    lang: str | None = None,
+    trust: Trust = "primary",
+    date: str | None = None,
+    collection: str = DEFAULT_COLLECTION,
+    repo: str | None = None,
+    version: str | None = None,
+    source: str | None = None,
+) -> Entry:
     """A document ``<name>.md`` of these texts, or chunks. Each text has the vector ``direction(text)`` unless told."""
     span = Span("line", 1, 1, 0, 1)
     pieces = [*(Chunk(text, span) for text in texts), *chunks]
-    given: dict[str, Any] = {"path": f"{name}.md", "title": name, "type": "markdown", **fields}
-    document = StoredDocument(doc_id=name, **given)
+    document = StoredDocument(
+        doc_id=name, path=f"{name}.md" if path is None else path, title=name if title is None else title, type=type,
+        collection=collection, tags=tags, lang=lang, repo=repo, version=version, trust=trust, date=date, source=source,
+    )  # fmt: skip
     stored = tuple(
         StoredChunk(f"{name}:{ordinal}", name, ordinal, piece, f"hash of {piece.text}")
         for ordinal, piece in enumerate(pieces)
     )
-    if vectors == "by text":
-        vectors = tuple(direction(piece.text) for piece in pieces)
-    return Entry(document, stored, vectors)  # type: ignore[arg-type]
+    given = (direction(piece.text) for piece in pieces) if vectors is None else vectors
+    return Entry(document, stored, tuple(given))
 
 
 def keyword(*words: str, tier: Tier = "fts", every: bool = False, deadline: float | None = None) -> LexicalQuery:
@@ -110,7 +130,14 @@ class StoreContract:
             [
                 entry("git", "Installing git is easy", "git the tool", tags=("ops", "home"), date="2026-01-01"),
                 entry("vim", "The installation of vim", "nothing of note", tags=("ops",), date="2026-02-01", lang="en"),
-                entry("ko", "한국어 문서 검색 시스템의 백업 방법", "etcd는 빠르다", lang="ko", trust="generated", path="k/ko.md"),
+                entry(
+                    "ko",
+                    "한국어 문서 검색 시스템의 백업 방법",
+                    "etcd는 빠르다",
+                    lang="ko",
+                    trust="generated",
+                    path="k/ko.md",
+                ),
                 entry("api", chunks=[code], type="code", repo="r", version="1", collection="lib", path="src/a/api.py"),
             ]
         )
@@ -285,10 +312,15 @@ class StoreContract:
             assert ids(snapshot.match(keyword("etude", "cafe", every=True), everything, 9)) == ["accents:0"]
             assert ids(snapshot.match(keyword('"vim of installation"'), everything, 9)) == []
             assert ids(snapshot.match(keyword('"installation of vim"'), everything, 9)) == ["vim:0"]
-            assert snapshot.match(keyword("install"), everything, 1) == snapshot.match(keyword("install"), everything, 9)[:1]
+            assert (
+                snapshot.match(keyword("install"), everything, 1)
+                == snapshot.match(keyword("install"), everything, 9)[:1]
+            )
 
     @pytest.mark.parametrize("tier", ["fts", "trigram", "like"])
-    @pytest.mark.parametrize("text", ['"', "^", "*", ":", "(", ")", "-", "+", "%", "_", "\\", "\x00", "\udc80", "+++", "", " "])
+    @pytest.mark.parametrize(
+        "text", ['"', "^", "*", ":", "(", ")", "-", "+", "%", "_", "\\", "\x00", "\udc80", "+++", "", " "]
+    )
     def test_signs_alone_are_never_an_error(self, filled: Store, tier: Tier, text: str) -> None:
         with filled.snapshot() as snapshot:
             assert snapshot.match(keyword(text, tier=tier), everything, 9) == []
@@ -371,7 +403,9 @@ class StoreContract:
             assert {name.split(":")[0] for name in ids(near)} == wanted
             every = {n.split(":")[0] for n in ids(snapshot.match(keyword("git", "vim", "ko", "api"), where, 99))}
             assert every == wanted
-            like = {n.split(":")[0] for n in ids(snapshot.match(keyword("git", "vim", "ko", "api", tier="like"), where, 99))}
+            like = {
+                n.split(":")[0] for n in ids(snapshot.match(keyword("git", "vim", "ko", "api", tier="like"), where, 99))
+            }
             assert like == wanted
 
     def test_filters_act_before_the_limit(self, store: Store) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from kb.protocols import Store
 from kb.store import open_store
 from kb.store.sqlite.store import SQLiteStore

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
 from kb.store.memory import MemoryStore
 from kb.store.sqlite.store import SQLiteStore
 from kb.testing import MODEL, direction, entry
@@ -37,14 +38,15 @@ def entries(draw: st.DrawFn, name: str | None = None) -> Entry:
         for text, heading, kind, lang in pieces
     ]
     given_vectors: Any = draw(
-        maybe((None, ())) | st.lists(st.integers(-1, 3), min_size=len(chunks), max_size=len(chunks)).map(
+        maybe((None, ()))
+        | st.lists(st.integers(-1, 3), min_size=len(chunks), max_size=len(chunks)).map(
             lambda seeds: tuple(b"" if seed < 0 else direction(seed) for seed in seeds)
         )
     )
     return entry(
         name,
         chunks=chunks,
-        vectors="by text" if given_vectors is None else given_vectors,
+        vectors=given_vectors,
         title=draw(texts),
         path=draw(maybe(("", "a/", "a/b/"))) + name + draw(maybe((".md", ".py"))),
         type=draw(maybe(("markdown", "code", "note"))),
@@ -71,7 +73,9 @@ wheres = st.just(Filters()) | st.builds(
     before=maybe((None, None, "2026-03-01")),
     trust_min=maybe((None, None, "secondary")),
 )
-QUIET = settings(deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck))
+QUIET = settings(
+    deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)
+)
 
 
 def agree(sqlite: SQLiteStore, oracle: MemoryStore, query: LexicalQuery, where: Filters, limit: int) -> None:
@@ -151,7 +155,17 @@ class Machine(RuleBasedStateMachine):
     def sound(self) -> None:
         assert self.sqlite.check().problems == ()
         ours, theirs = self.sqlite.status(), self.oracle.status()
-        for name in ("revision", "documents", "chunks", "vectors", "pending", "by_type", "by_collection", "tags", "model"):
+        for name in (
+            "revision",
+            "documents",
+            "chunks",
+            "vectors",
+            "pending",
+            "by_type",
+            "by_collection",
+            "tags",
+            "model",
+        ):
             assert getattr(ours, name) == getattr(theirs, name), name
 
     def teardown(self) -> None:
@@ -168,7 +182,8 @@ def test_M03_the_ways_to_the_nearest_agree_byte_for_byte(tmp_path: Path) -> None
     store.set_model(MODEL)
     near = [direction(number % 90) for number in range(600)]  # many exact ties
     store.put(
-        entry(f"d{number:03}", "x", vectors=(near[number],), tags=("odd",) if number % 2 else ()) for number in range(600)
+        entry(f"d{number:03}", "x", vectors=(near[number],), tags=("odd",) if number % 2 else ())
+        for number in range(600)
     )
     answers = []
     for engine in ("sqlite-vec", "numpy", "python"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-import kb
 import pytest
+
+import kb
 from kb.search.engine import ModeRetriever
 from kb.types import Query
-
 from tests.conftest import MakeBase
 
 
@@ -126,9 +126,7 @@ def test_H10_two_runs_are_the_same_bytes(make_base: MakeBase, fruit: dict[str, s
 
 
 def _untimed(result: kb.SearchResult) -> kb.SearchResult:
-    return replace(
-        result, took_ms=0.0, lexical=replace(result.lexical, ms=0.0), vector=replace(result.vector, ms=0.0)
-    )
+    return replace(result, took_ms=0.0, lexical=replace(result.lexical, ms=0.0), vector=replace(result.vector, ms=0.0))
 
 
 def test_limit_invariant_top_ten_is_the_start_of_top_hundred(make_base: MakeBase) -> None:

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import jsonschema
-import kb
 import pytest
+
+import kb
 from kb import render
 from kb.errors import QueryError
 from kb.search.engine import ModeRetriever
 from kb.types import Query
-
 from tests.conftest import MakeBase
 
 

@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
 from kb.config import SearchSettings, Settings
 from kb.embed.hashing import HashingEmbedder
-
 from tests.conftest import MakeBase
 
 NOW = date(2026, 3, 31)
@@ -91,7 +91,9 @@ def test_M03_indexing_works_without_numpy(tmp_path: Path) -> None:
 
 def test_M04_bm25_is_shown_between_zero_and_one(make_base: MakeBase, fruit: dict[str, str]) -> None:
     result = search(make_base(fruit), "git history installation")
-    shown = sorted((h.retrieval.lexical_rank, h.retrieval.lexical_score) for h in result.hits if h.retrieval.lexical_rank)
+    shown = sorted(
+        (h.retrieval.lexical_rank, h.retrieval.lexical_score) for h in result.hits if h.retrieval.lexical_rank
+    )
     assert shown
     scores = [score for _, score in shown]
     assert all(0 < score < 1 for score in scores)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import apsw
-import kb
 import pytest
+
+import kb
 from kb.config import SearchSettings, Settings
 from kb.embed.hashing import CountingEmbedder, FailingEmbedder, HashingEmbedder
 from kb.embed.registry import load
 from kb.errors import KBError, UsageError
-
 from tests.conftest import MakeBase
 
 
@@ -31,7 +31,7 @@ def test_N02_accents_fold(make_base: MakeBase) -> None:
     assert paths(base.search("thé café", mode="lexical")) == ["a.md"]
 
 
-@pytest.mark.parametrize("special", list('"^*:()-+') + ["AND", "OR", "NOT", "NEAR", "\x00", "NEAR(", "a:", "'", "''"])
+@pytest.mark.parametrize("special", [*list('"^*:()-+'), "AND", "OR", "NOT", "NEAR", "\x00", "NEAR(", "a:", "'", "''"])
 def test_N03_special_characters_never_raise_nor_change_the_meaning(
     make_base: MakeBase, fruit: dict[str, str], special: str
 ) -> None:
@@ -54,9 +54,7 @@ def test_N04_fts_only_runs_no_embedding(make_base: MakeBase, fruit: dict[str, st
     assert result.warnings == ()
 
 
-def test_N05_vec_only_runs_no_full_text_search(
-    make_base: MakeBase, fruit: dict[str, str], tmp_path: Path
-) -> None:
+def test_N05_vec_only_runs_no_full_text_search(make_base: MakeBase, fruit: dict[str, str], tmp_path: Path) -> None:
     """In a store that has lost its full-text index, vector search answers and keyword search cannot."""
     make_base(fruit).close()
     connection = apsw.Connection(str(tmp_path / "store" / "kb.db"))

@@ -12,20 +12,43 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from kb.errors import StoreError
 from kb.store.sqlite import schema
 from kb.store.sqlite.store import SQLiteStore
 from kb.testing import MODEL, direction, entry, everything, ids, keyword
 from kb.types import LexicalQuery, Term
 
-SIGNS = ['"', "^", "*", ":", "(", ")", "-", "+", "AND", "OR", "NOT", "NEAR", "NEAR(a b)", "\x00", "'", ";", "{", "\\", "body:"]
+SIGNS = [
+    '"',
+    "^",
+    "*",
+    ":",
+    "(",
+    ")",
+    "-",
+    "+",
+    "AND",
+    "OR",
+    "NOT",
+    "NEAR",
+    "NEAR(a b)",
+    "\x00",
+    "'",
+    ";",
+    "{",
+    "\\",
+    "body:",
+]
 
 
 # ---------------------------------------------------------------- N01
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(("insert", "replace", "upsert", "text", "words", "heading", "move", "title", "number", "delete", "drop")),
+        st.sampled_from(
+            ("insert", "replace", "upsert", "text", "words", "heading", "move", "title", "number", "delete", "drop")
+        ),
         st.integers(1, 6),
         st.text(alphabet="ab 한국어", max_size=8),
     ),
@@ -186,7 +209,11 @@ def test_L09_a_log_that_a_killed_writer_left_stays_as_it_is(store: SQLiteStore, 
 
 def test_L09_a_reader_cannot_write(store: SQLiteStore, tmp_path: Path) -> None:
     reader = SQLiteStore(tmp_path / "store", read_only=True)
-    for write in (lambda: reader.put([entry("z", "z")]), lambda: reader.remove(["a"]), lambda: reader.check(repair=True)):
+    for write in (
+        lambda: reader.put([entry("z", "z")]),
+        lambda: reader.remove(["a"]),
+        lambda: reader.check(repair=True),
+    ):
         with pytest.raises(StoreError):
             write()
     with reader.snapshot() as snapshot, pytest.raises(apsw.ReadOnlyError):

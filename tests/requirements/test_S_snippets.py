@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 
-import kb
 import pytest
+
+import kb
 from kb.config import SearchSettings, Settings
 from kb.embed.hashing import CountingEmbedder, FailingEmbedder, HashingEmbedder
 from kb.types import Query
-
 from tests.conftest import MakeBase
 
 
@@ -26,7 +26,9 @@ def library() -> list[kb.Document]:
             )
         )
         docs.append(
-            kb.Document(f"v{version}/guide.md", "# Connect\n\nCall connect with a url.", repo="acme/client", version=version)
+            kb.Document(
+                f"v{version}/guide.md", "# Connect\n\nCall connect with a url.", repo="acme/client", version=version
+            )
         )
     docs.append(kb.Document("other.md", "# Connect\n\nConnect the pipes first.", repo="acme/pipes", version="1.0"))
     return docs
@@ -91,7 +93,9 @@ def test_S05_one_snippet_in_both_lists_is_one_result(make_base: MakeBase, librar
 
 def test_S06_alpha_goes_from_full_text_to_vector(make_base: MakeBase, library: list[kb.Document]) -> None:
     base = make_base(library)
-    order = {alpha: [hit.chunk_id for hit in search(base, "connect url", alpha=alpha).hits] for alpha in (0.0, 0.5, 1.0)}
+    order = {
+        alpha: [hit.chunk_id for hit in search(base, "connect url", alpha=alpha).hits] for alpha in (0.0, 0.5, 1.0)
+    }
     assert order[0.0] == [hit.chunk_id for hit in search(base, "connect url", mode="lexical").hits]
     assert order[1.0] == [hit.chunk_id for hit in search(base, "connect url", mode="vector").hits]
     assert not search(base, "connect", alpha=1.0).lexical.ran

@@ -62,7 +62,14 @@ def test_the_version_is_one() -> None:
 def test_imports_are_free(path: Path) -> None:
     """No module does work when it is imported: no loops, no opened files, no calls for effect at top level."""
     allowed = (
-        ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ast.Import
+        | ast.ImportFrom
+        | ast.Assign
+        | ast.AnnAssign
+        | ast.AugAssign
+        | ast.FunctionDef
+        | ast.AsyncFunctionDef
+        | ast.ClassDef
     )
     for node in sources.tree(path).body:
         is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

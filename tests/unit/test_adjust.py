@@ -6,6 +6,7 @@ import math
 from datetime import date
 
 import pytest
+
 from kb.search import adjust
 from kb.search.fuse import Fused
 
@@ -38,7 +39,9 @@ def test_M07_decay_by_the_day_in_the_file_name(path: str, expected: float) -> No
 
 def test_M07_half_life_is_configurable() -> None:
     assert adjust.decay_factor("2026-03-24.md", now=NOW, half_life_days=7) == pytest.approx(0.5)
-    assert adjust.decay_factor("2026-03-30.md", now=NOW, half_life_days=30) == pytest.approx(math.exp(-math.log(2) / 30))
+    assert adjust.decay_factor("2026-03-30.md", now=NOW, half_life_days=30) == pytest.approx(
+        math.exp(-math.log(2) / 30)
+    )
 
 
 def test_M07_decay_reorders_and_keeps_the_relevance() -> None:

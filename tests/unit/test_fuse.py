@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from kb.config import Profile
 from kb.search.fuse import RRF, Ranked, Single, Weighted, fusion_of, ranked
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from kb.config import SearchSettings
 from kb.errors import QueryError
 from kb.search.query import parse
@@ -36,7 +37,9 @@ def test_double_quotes_make_a_phrase() -> None:
 def test_function_words_are_left_out_while_others_remain() -> None:
     asked = parse("how to install the git", DEFAULTS).first("any", None)
     assert [term.text for term in asked.terms] == ["install", "git"]
-    assert [term.text for term in parse("to be or not to be", DEFAULTS).first("any", None).terms] == "to be or not to be".split()
+    assert [
+        term.text for term in parse("to be or not to be", DEFAULTS).first("any", None).terms
+    ] == "to be or not to be".split()
 
 
 def test_strict_keeps_every_word() -> None:

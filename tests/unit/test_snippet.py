@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kb.config import SearchSettings
 from kb.search.query import parse
 from kb.search.snippet import Marker, snippet

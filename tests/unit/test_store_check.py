@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import struct
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+
 from kb.store.sqlite import vectors
 from kb.store.sqlite.store import SQLiteStore
 from kb.testing import MODEL, direction, entry, everything, ids, keyword
@@ -24,7 +24,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = SQLiteStore(folder)
     store.set_model(MODEL)
     store.put(
-        entry(f"d{n}", f"Installing thing {n}", f"한국어 문서 {n}", "etcd는 a\x00b", title=f"Title {n}", tags=("x", "y"))
+        entry(
+            f"d{n}", f"Installing thing {n}", f"한국어 문서 {n}", "etcd는 a\x00b", title=f"Title {n}", tags=("x", "y")
+        )
         for n in range(20)
     )
     store.put([entry("blank", "nothing", vectors=(b"",))])
@@ -105,7 +107,7 @@ DERIVED: dict[str, tuple[str, Damage]] = {
     "vector unlisted": ("vector", sql("DELETE FROM vectors_rowids WHERE rowid = 7")),
     "vector block cut": ("vector", sql("UPDATE vectors_vector_chunks00 SET vectors = zeroblob(64)")),
     "vector slots": ("vector", sql("UPDATE vectors_chunks SET validity = zeroblob(8)")),
-    "other dimension": ("vector", sql(f"UPDATE meta SET value = '{json.dumps({'id': 'm', 'revision': 'r', 'dimension': 9, 'scripts': []})}' WHERE key = 'model'")),
+    "other dimension": ("vector", sql("UPDATE meta SET value = json_set(value, '$.dimension', 9) WHERE key = 'model'")),
     "revision": ("meta", sql("UPDATE meta SET value = 'x' WHERE key = 'revision'")),
     "state of vectors": ("meta", sql("DELETE FROM meta WHERE key = 'vectors'")),
 }  # fmt: skip

@@ -19,9 +19,7 @@ class Bert:
 
     def __init__(self, path: Path) -> None:
         self._weights = read(path)
-        self._layers = 1 + max(
-            int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer.")
-        )
+        self._layers = 1 + max(int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer."))
 
     def __call__(self, ids: Sequence[int]) -> Array:
         weights = self._weights

@@ -131,9 +131,15 @@ def _indexed(judged: Judged, settings: Settings | None, cache: Path | None) -> I
     with tempfile.TemporaryDirectory(prefix="kb-eval-") as scratch:
         place = cache / f"{judged.name}-{_fingerprint(judged)}" if cache else Path(scratch) / "store"
         with app.open(place, settings=settings) as base:
-            if base.status().documents < len({document.path for document in documents}):
+            if base.status().documents < len({document.path for document in documents}) or _other_model(base):
                 base.put(documents)
             yield base
+
+
+def _other_model(base: KB) -> bool:
+    """Whether a store that was found again has vectors of another model than the configured one."""
+    embedder, stored = base.engine.embedder(), base.status().model
+    return embedder is not None and (stored is None or stored.label != embedder.info.label)
 
 
 def _fingerprint(judged: Judged) -> str:

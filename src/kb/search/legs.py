@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from kb.analysis import stems
@@ -131,7 +131,6 @@ def searchable(stored: StoredChunk, document: StoredDocument) -> str:
     """All the text by which a chunk can be found."""
     parts = (document.title, *stored.chunk.heading_path, stored.chunk.symbol or "", stored.chunk.text)
     return index_text(" ".join(parts))
-
 
 
 def _ms(started: float) -> float:

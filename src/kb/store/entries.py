@@ -9,14 +9,16 @@ from dataclasses import replace
 from operator import mul
 
 from kb.errors import IndexMismatch, StoreError
-from kb.types import Entry, ModelInfo, StoredChunk, Vector
+from kb.types import DOC_TYPES, TRUST_LEVELS, Entry, ModelInfo, StoredChunk, Vector
 
-UNIT = 1e-6  # a float32 vector of unit length is nearer to 1 than this; another is scaled once, when it is stored
+UNIT = 2e-6  # the squared length of a float32 unit vector is nearer to 1 than this; others are scaled once, when stored
 
 
 def prepare(entry: Entry, model: ModelInfo | None) -> Entry:
     """The entry as it will be stored: checked, tags once each, vectors of unit length (b"": nothing to compare)."""
     document = entry.document
+    if document.type not in DOC_TYPES or document.trust not in TRUST_LEVELS:
+        raise StoreError(f"{document.path!r} has an unknown type or trust", fix=f"types: {', '.join(DOC_TYPES)}")
     if len({chunk.chunk_id for chunk in entry.chunks}) != len(entry.chunks):
         raise StoreError(f"the chunk ids of {document.path!r} are not unique", fix="give each chunk an id of its own")
     for ordinal, chunk in enumerate(entry.chunks):
@@ -35,6 +37,8 @@ def _check_chunk(chunk: StoredChunk, ordinal: int, doc_id: str) -> None:
     span = chunk.chunk.span
     if chunk.ordinal != ordinal or chunk.doc_id != doc_id:
         raise StoreError(f"chunk {chunk.chunk_id!r} is out of place", fix="number the chunks of a document from 0")
+    if chunk.chunk.kind not in ("code", "info") or span.kind not in ("line", "page"):
+        raise StoreError(f"chunk {chunk.chunk_id!r} is of an unknown kind", fix="kinds: code, info; spans: line, page")
     if not (0 <= span.offset_start <= span.offset_end and 1 <= span.start <= span.end):
         raise StoreError(f"chunk {chunk.chunk_id!r} has an impossible span: {span}", fix="start must not follow end")
 
@@ -51,13 +55,14 @@ def unit(vector: Vector, model: ModelInfo | None) -> Vector:
             fix="kb add --rebuild",
         )
     values = floats(vector)
-    norm = math.sqrt(math.fsum(map(mul, values, values))) if all(map(math.isfinite, values)) else math.nan
+    square = sum(map(mul, values, values))  # NaN and infinity come through
+    if abs(square - 1.0) <= UNIT:
+        return vector
+    norm = math.sqrt(square) if math.isfinite(square) else math.nan
     if not math.isfinite(norm):
         raise IndexMismatch("a vector holds NaN or infinity", fix="look at the embedding model: kb doctor")
     if norm < 1e-12:
         return b""
-    if abs(norm - 1.0) <= UNIT:
-        return vector
     return array("f", [value / norm for value in values]).tobytes()
 
 

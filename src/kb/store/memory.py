@@ -109,7 +109,9 @@ class MemoryStore:
 
     def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:
         state, wanted = self._open(), set(embed_hashes)
-        pairs = [(c.embed_hash, state.vectors[c.chunk_id]) for c in state.chunks.values() if c.chunk_id in state.vectors]
+        pairs = [
+            (c.embed_hash, state.vectors[c.chunk_id]) for c in state.chunks.values() if c.chunk_id in state.vectors
+        ]
         blank_first = sorted((pair for pair in pairs if pair[0] in wanted), key=lambda pair: pair[1] != b"")
         return dict(blank_first)
 

@@ -10,13 +10,14 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from kb.analysis import stems
-from kb.errors import QueryError, QueryTimeout
+from kb.errors import QueryTimeout
 from kb.store.wording import (
     PARTIAL_LEAST,
     PARTIAL_POOL,
     PARTIAL_SCALE,
     SHORT,
     WEIGHTS,
+    bad_expression,
     count,
     fold,
     fts_phrases,
@@ -164,8 +165,6 @@ def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
     """An expression of FTS5 means what FTS5 says: ask it, over a table made for the question."""
     import apsw
 
-    from kb.store.sqlite.fts import bad_expression
-
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE VIRTUAL TABLE t USING fts5(title, heading, body, tokenize='porter unicode61 remove_diacritics 2')"
@@ -179,7 +178,7 @@ def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
         found = connection.execute(statement, (*WEIGHTS, index_text(query.raw or ""))).fetchall()
     except apsw.SQLError as cause:
         raise bad_expression(query.raw or "", str(cause)) from cause
-    return {corpus.chunks[place].chunk_id: round(score, 12) for place, score in found}  # type: ignore[index, arg-type]
+    return {corpus.chunks[place].chunk_id: round(score, 12) for place, score in found}
 
 
 def cosine(query: bytes, vector: bytes) -> float:
@@ -238,5 +237,7 @@ def path_matches(pattern: str, path: str) -> bool:
         return False
     end = pattern.find("]", 3 if pattern.startswith("[!") else 2) if pattern[0] == "[" else -1
     if end > 0:
-        return path[0] != "/" and fnmatchcase(path[0], pattern[: end + 1]) and path_matches(pattern[end + 1 :], path[1:])
+        return (
+            path[0] != "/" and fnmatchcase(path[0], pattern[: end + 1]) and path_matches(pattern[end + 1 :], path[1:])
+        )
     return (path[0] == pattern[0] or (pattern[0] == "?" and path[0] != "/")) and path_matches(pattern[1:], path[1:])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from kb.analysis import stems
+from kb.errors import QueryError
 from kb.text import has_cjk, index_text
 from kb.types import StoredChunk, StoredDocument, Term
 
@@ -82,3 +85,17 @@ def pairs(word: str) -> set[str]:
 def trigrams(word: str) -> list[str]:
     folded = fold(word)
     return list(dict.fromkeys(folded[at : at + 3] for at in range(len(folded) - 2)))
+
+
+def bad_expression(raw: str, message: str) -> QueryError:
+    near = re.search(r'near "(.*)"', message)
+    position = raw.find(near.group(1)) if near else -1
+    if near and not near.group(1):  # FTS5's way of saying that the expression ended too early
+        position, message = len(raw), "it ends too early"
+    details: dict[str, Any] = {"message": message}
+    if position >= 0:
+        details["position"] = position
+    where = f" at character {position + 1}" if position >= 0 else ""
+    return QueryError(
+        f"not an FTS5 expression{where}: {message}", fix="search without the single quotes", details=details
+    )

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from kb.ingest.chunk import Block, Limits, Section
-from kb.ingest.extract.languages import NO_GRAMMAR
+from kb.ingest.extract.languages import PARSED
 from kb.ingest.extract.plain import paragraphs
 from kb.ingest.source import Source
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 PARSER_VERSION = "code-1"
-MAX_PARSE_CHARS = 2_000_000  # larger ones are generated, and a parse of 10 MB takes seconds
+MAX_PARSE_CHARS = 1_000_000  # larger ones are generated, and a parse of 10 MB takes seconds
+MAX_NESTING = 200  # brackets within brackets: no human wrote it, and native parsers have crashed or stalled far beyond
 MAX_DEPTH = 12  # how deep definitions are looked for
+_BRACKET = re.compile(r"[(){}\[\]]")
 _LEAF = re.compile(
     r"^(?:function|method|constructor|destructor|singleton_method|generator_function|macro|subroutine|procedure|modifier)"
     r"(?:_definition|_declaration|_item|_statement|_declaration_statement|_member|_signature)?$"
@@ -34,12 +36,14 @@ _LEAF = re.compile(
 )
 _NEST = re.compile(
     r"^(?:abstract_)?(?:class|struct|union|enum|interface|trait|impl|module|mod|namespace|object|protocol|extension|record"
-    r"|package|contract|library|service|internal_module|annotation_type|companion_object)"
+    r"|contract|library|service|internal_module|annotation_type|companion_object)"
     r"(?:_definition|_declaration|_item|_specifier|_statement|_def|_block|_interface|_implementation|)$"
 )
+_FILE_WIDE = re.compile("^(?:namespace|module|mod|package)")  # without a body: `namespace A;`
 _SINGLE = re.compile(r"^(?:type_declaration|type_alias_declaration|type_item|type_definition|type_alias)$")
 _WRAP = re.compile(
-    r"^(?:decorated_definition|export_statement|template_declaration|ambient_declaration|export_declaration)$"
+    r"^(?:decorated_definition|export_statement|template_declaration|ambient_declaration|export_declaration"
+    r"|statement|expression_statement)$"
 )
 _ABOVE = re.compile(r"comment|^(?:attribute_item|attribute|decorator|annotation|attribute_list|pragma)$")
 _NAMELESS = {
@@ -70,7 +74,7 @@ class Cut:
 
 
 def sections(source: Source, lang: str | None, limits: Limits) -> list[Section]:
-    cuts = _cuts(source, lang, limits) if lang and len(source.text) <= MAX_PARSE_CHARS else []
+    cuts = _cuts(source, lang, limits) if lang in PARSED and _tame(source.text) else []
     if not cuts:
         return [Section(paragraphs(source, code=True, lang=lang))]
     found: list[Section] = []
@@ -80,7 +84,7 @@ def sections(source: Source, lang: str | None, limits: Limits) -> list[Section]:
         held = found[-1] if found else None
         if held is not None and not cut.definition and held.symbol == cut.symbol and not held.blocks[0].whole:
             held.blocks.append(block)
-        elif held is not None and cut.definition and _header(source, held):
+        elif held is not None and cut.definition and _opens(source, held, cut):
             held.blocks = [Block(held.blocks[0].start, end, code=True, lang=lang)]
             held.symbol = cut.symbol
         else:
@@ -88,11 +92,26 @@ def sections(source: Source, lang: str | None, limits: Limits) -> list[Section]:
     return found
 
 
-def _header(source: Source, section: Section) -> bool:
-    """Only the opening line of a class: too little to stand alone, so it goes with its first method."""
+def _tame(text: str) -> bool:
+    """Whether a native parser may see it: neither huge nor absurdly nested."""
+    if len(text) > MAX_PARSE_CHARS:
+        return False
+    if text.count("(") + text.count("[") + text.count("{") <= MAX_NESTING:
+        return True
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth = depth + 1 if found[0] in "([{" else max(0, depth - 1)
+        if depth > MAX_NESTING:
+            return False
+    return True
+
+
+def _opens(source: Source, section: Section, cut: Cut) -> bool:
+    """Whether a section is only the opening line of the class that the cut is in: too little to stand alone."""
+    if section.symbol is None or not (cut.symbol or "").startswith(section.symbol + "."):
+        return False
     first, last = section.blocks[0].start, section.blocks[-1].end
-    filled = [number for number in range(first, min(last, first + 6)) if not source.blank(number)]
-    return section.symbol is not None and last - first < 6 and len(filled) == 1
+    return last - first < 6 and sum(not source.blank(number) for number in range(first, last)) == 1
 
 
 def _cuts(source: Source, lang: str, limits: Limits) -> list[Cut]:
@@ -113,8 +132,6 @@ def _cuts(source: Source, lang: str, limits: Limits) -> list[Cut]:
 
 @cache
 def _parser(lang: str) -> Parser | None:
-    if lang in NO_GRAMMAR:
-        return None
     try:
         from semble_grammars import get_parser
         from semble_grammars.exceptions import GrammarLoadError, LanguageNotFoundError, UnsupportedPlatformError
@@ -169,9 +186,9 @@ class _Walk:
         while _WRAP.match(inner.type) and (wrapped := _wrapped(inner)) is not None:
             inner = wrapped
         kind = inner.type
-        if _NEST.match(kind) and depth < MAX_DEPTH:
+        body = _body(inner) if _NEST.match(kind) and depth < MAX_DEPTH else None
+        if body is not None or (_NEST.match(kind) and not _FILE_WIDE.match(kind)):
             name = _name(inner)
-            body = _body(inner)
             whole = f"{symbol}.{name}" if symbol and name else name or symbol
             self.cuts.append(Cut(line, whole, True))
             if body is not None:
@@ -182,7 +199,7 @@ class _Walk:
             self.cuts.append(Cut(line, f"{symbol}.{name}" if symbol else name, True))
             return
         self.cuts.append(Cut(line, symbol, False, bool(_ABOVE.search(kind)) or _docstring(node)))
-        if node.end_byte - node.start_byte > self.limits.cap and depth < MAX_DEPTH:
+        if (node.end_byte - node.start_byte > self.limits.cap or kind == "ERROR") and depth < MAX_DEPTH:
             self.push(node, symbol, depth + 1)  # definitions inside of a test suite, a guard, a statement in brackets
 
     def done(self) -> list[Cut]:
@@ -203,7 +220,9 @@ def _wrapped(node: Node) -> Node | None:
         if (child := node.child_by_field_name(field)) is not None:
             return child
     children = node.named_children
-    return children[-1] if children and node.type == "template_declaration" else None
+    if node.type == "template_declaration":
+        return children[-1] if children else None
+    return children[0] if len(children) == 1 else None
 
 
 def _body(node: Node) -> Node | None:
@@ -224,7 +243,7 @@ def _name(node: Node) -> str | None:
         )
         if found is not None:
             break
-        inner = node.child_by_field_name("declarator") or node.child_by_field_name("left") or _first(node)
+        inner = next(filter(None, map(node.child_by_field_name, ("declarator", "left", "lhs"))), None) or _first(node)
         if inner is None:
             return None
         if not inner.named_children or inner.type in ("qualified_identifier", "member_expression", "identifier"):
@@ -253,19 +272,23 @@ def _first(node: Node) -> Node | None:
         "name",
     )
     for child in node.named_children:
-        if child.type in kinds or child.type.endswith("identifier") or child.type.endswith("_spec"):
+        if (
+            child.type in kinds
+            or child.type.endswith("identifier")
+            or child.type.endswith(("_spec", "_reference", "_name"))
+        ):
             return child
     return None
 
 
 def _is_function(node: Node) -> bool:
     """``const f = () => …`` and ``f = function () …``."""
-    for child in node.named_children[:2]:
-        value = child.child_by_field_name("value") or child.child_by_field_name("right")
-        if value is not None and value.type in _FUNCTION_VALUES:
-            return True
-    value = node.child_by_field_name("right") or node.child_by_field_name("value")
-    return value is not None and value.type in _FUNCTION_VALUES
+    for held in (node, *node.named_children[:2]):
+        for field in ("value", "right", "rhs"):
+            value = held.child_by_field_name(field)
+            if value is not None and value.type in _FUNCTION_VALUES:
+                return True
+    return False
 
 
 def _docstring(node: Node) -> bool:

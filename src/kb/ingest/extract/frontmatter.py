@@ -25,15 +25,16 @@ class Meta:
 
 def front_matter(source: Source) -> tuple[Meta, int]:
     """What the front matter says, and how many lines it takes; 0 without one."""
-    if source.lines < 2:
-        return Meta(), 0
-    fence = source.line(0).rstrip()
+    first = 0
+    while first < min(source.lines, 5) and source.blank(first):
+        first += 1
+    fence = source.line(first).rstrip() if first < source.lines else ""
     if fence not in ("---", "+++"):
         return Meta(), 0
     closing = ("---", "...") if fence == "---" else ("+++",)
-    for number in range(1, min(source.lines, MAX_LINES)):
+    for number in range(first + 1, min(source.lines, MAX_LINES)):
         if source.line(number).rstrip() in closing:
-            body = [source.text[source.starts[n] : source.line_end(n)] for n in range(1, number)]
+            body = [source.text[source.starts[n] : source.line_end(n)] for n in range(first + 1, number)]
             if fence == "---" and not any(_KEY.match(line) or line.startswith("#") for line in body if line.strip()):
                 return Meta(), 0  # two thematic breaks, not front matter
             values = _yaml(body) if fence == "---" else _toml(body)

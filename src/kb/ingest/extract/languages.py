@@ -23,7 +23,7 @@ NOTES = (
     ".srt",
 )
 
-# language -> its file names and extensions; those with a grammar in semble-grammars are split at definitions
+# language -> its file names and extensions
 _LANGUAGES = {
     "python": ".py .pyi .pyw .pyx SConstruct SConscript",
     "javascript": ".js .mjs .cjs .jsx",
@@ -93,7 +93,6 @@ _LANGUAGES = {
     "heex": ".heex",
     "wat": ".wat .wast",
     "typst": ".typ",
-    # without a grammar: windows of lines
     "assembly": ".asm .s",
     "awk": ".awk",
     "coffeescript": ".coffee",
@@ -118,7 +117,12 @@ _LANGUAGES = {
     "vhdl": ".vhd .vhdl",
     "visualbasic": ".vb .bas .vbs",
 }
-NO_GRAMMAR = frozenset(list(_LANGUAGES)[list(_LANGUAGES).index("assembly") :])
+# Those with definitions to split at. Markup and data have none, and nested 10,000 deep they take their grammars seconds
+# (html, xml) or crash them (typst); shell-like ones below have functions, which is what is looked for.
+PARSED = frozenset(
+    "python javascript typescript tsx java kotlin scala groovy c cpp objc csharp go rust zig swift dart ruby php perl lua r"
+    " julia fortran haskell ocaml erlang solidity bash powershell sql graphql proto starlark".split()
+)
 NAMES = {name: lang for lang, names in _LANGUAGES.items() for name in names.split()}
 
 FENCE_ALIASES = {

@@ -1,7 +1,7 @@
 """Markdown to sections and blocks, by a scanner of our own that reads each line once.
 
 Only what decides where to cut is recognised: headings, fences, tables, HTML, front matter, blank lines. Its headings are
-compared with those of markdown-it-py in the tests; that parser itself is twelve times slower (docs/decisions/003).
+compared with those of markdown-it-py in the tests; that parser's block rules alone take four times as long (docs/decisions/003).
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class _Scanner:
         self.table = False
         self.in_list = False
         self.gap = True  # the line before is blank
+        self.bare = True  # the section holds nothing but headings yet
         if first:
-            self.sections[0].blocks.append(Block(0, first, glue=source.mass[first] < 500))
+            self.block(Block(0, first, glue=source.mass[first] < 500))
         self.run(first)
 
     def run(self, at: int) -> None:
@@ -98,7 +99,7 @@ class _Scanner:
             return end
         if mark in "*-_" and _BREAK.match(line):
             self.close(at)
-            self.sections[-1].blocks.append(Block(at, at + 1))
+            self.block(Block(at, at + 1))
             return at + 1
         if "-" in head and "|" in head and self.open == at - 1 and _DELIMITER.issuperset(head):
             self.table = self.lazy = True
@@ -126,7 +127,7 @@ class _Scanner:
     def close(self, at: int) -> None:
         """The paragraph in progress ends before line ``at``."""
         if self.open >= 0:
-            self.sections[-1].blocks.append(Block(self.open, at, whole=self.table))
+            self.block(Block(self.open, at, whole=self.table))
             self.open, self.table = -1, False
 
     def heading(self, start: int, end: int, level: int, raw: str) -> None:
@@ -138,12 +139,17 @@ class _Scanner:
             self.titles.append((level, title))
         block = Block(start, end, glue=True)
         path = tuple(text for _, text in self.stack)
-        if all(held.glue for held in self.sections[-1].blocks):  # nothing but headings yet: they go with this section
+        if self.bare:  # nothing but headings yet: they go with this section
             self.sections[-1].path = path
             self.sections[-1].blocks.append(block)
         else:
             self.sections.append(Section([block], path))
+            self.bare = True
         self.in_list = False
+
+    def block(self, block: Block) -> None:
+        self.sections[-1].blocks.append(block)
+        self.bare = self.bare and block.glue
 
     def fence(self, at: int, marks: str, info: str) -> int:
         self.close(at)
@@ -157,7 +163,7 @@ class _Scanner:
             end += 1
         words = info.strip().lstrip("{.").replace("}", " ").replace(",", " ").split()
         lang = FENCE_ALIASES.get(words[0].lower(), words[0].lower()[:30]) if words else None
-        self.sections[-1].blocks.append(Block(at, end, whole=True, code=True, lang=lang))
+        self.block(Block(at, end, whole=True, code=True, lang=lang))
         return end
 
     def html(self, at: int, line: str) -> int:
@@ -177,7 +183,7 @@ class _Scanner:
         else:
             return 0
         self.close(at)
-        self.sections[-1].blocks.append(Block(at, end))
+        self.block(Block(at, end))
         return end
 
 

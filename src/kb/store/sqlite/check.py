@@ -155,7 +155,12 @@ def _derived(connection: apsw.Connection) -> Iterator[Problem]:
             wrong["words"].append(str(title))
     columns = f"{CHUNK}, c.crc, c.cjk, c.heading_index, c.search_text, d.title"
     for row in connection.execute(f"SELECT {columns} FROM chunks c JOIN documents d ON d.id = c.document"):
-        stored, (crc, cjk, heading, search_text, title) = to_chunk(row), row[14:]
+        crc, cjk, heading, search_text, title = row[14:]
+        try:
+            stored = to_chunk(row)
+        except (ValueError, TypeError):
+            wrong["text"].append(str(row[0]))
+            continue
         body = index_text(stored.chunk.text)
         if crc != checksum(stored):
             wrong["text"].append(stored.chunk_id)
@@ -185,7 +190,9 @@ SQL_TESTS = {
 
 def _values(connection: apsw.Connection) -> Iterator[Problem]:
     for code, statement in SQL_TESTS.items():
-        count = connection.execute(f"SELECT count(DISTINCT document) FROM ({statement.replace(' id ', ' id document ', 1)})")
+        count = connection.execute(
+            f"SELECT count(DISTINCT document) FROM ({statement.replace(' id ', ' id document ', 1)})"
+        )
         if found := count.get:
             yield Problem(code, f"{found} documents have an impossible {code}", repairable=False)
 

@@ -24,7 +24,9 @@ def translate(cause: apsw.Error) -> KBError:
     text = str(cause)
     match cause:
         case apsw.FullError():
-            return StoreFull("the disk is full; nothing of this write was kept", fix="free some space, then run it again")
+            return StoreFull(
+                "the disk is full; nothing of this write was kept", fix="free some space, then run it again"
+            )
         case apsw.CorruptError() | apsw.NotADBError():
             return StoreCorrupt(f"the store is damaged: {text}", fix="kb check, then kb repair")
         case apsw.BusyError() | apsw.LockedError():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,10 +9,9 @@ from typing import Any
 
 import apsw
 
-from kb.errors import QueryError
 from kb.store.sqlite.like import best, contains, holding, match_like, quoted
-from kb.store.sqlite.where import chunk_numbers, restriction
-from kb.store.wording import SHORT, WEIGHTS, count, fts_phrases, substring_score, words
+from kb.store.sqlite.where import restriction
+from kb.store.wording import SHORT, WEIGHTS, bad_expression, count, fts_phrases, substring_score, words
 from kb.text import index_text
 from kb.types import Candidate, Filters, LexicalQuery
 
@@ -102,18 +100,6 @@ def _substrings(connection: apsw.Connection, short: list[str], where: Filters, l
         hits = [sum(w * count(word, field) for w, field in zip(WEIGHTS, fields, strict=True)) for word in short]
         scores[number] = round(substring_score(hits, sum(map(len, fields))), DIGITS)
     return best(connection, scores, limit)
-
-
-def bad_expression(raw: str, message: str) -> QueryError:
-    near = re.search(r'near "(.*)"', message)
-    position = raw.find(near.group(1)) if near else -1
-    if near and not near.group(1):  # FTS5's way of saying that the expression ended too early
-        position, message = len(raw), "it ends too early"
-    details: dict[str, Any] = {"message": message}
-    if position >= 0:
-        details["position"] = position
-    where = f" at character {position + 1}" if position >= 0 else ""
-    return QueryError(f"not an FTS5 expression{where}: {message}", fix="search without the single quotes", details=details)
 
 
 @contextmanager

@@ -53,7 +53,9 @@ def _mend(place: Place, problems: Sequence[Problem]) -> tuple[str, ...]:
     try:
         where.register(connection)
         vectors.load(connection)
-        connection.execute("PRAGMA foreign_keys = OFF")  # orphans are taken out by hand
+        # By hand: the triggers would take words out of the index that it may not hold. It is built again at the end.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("BEGIN IMMEDIATE")
         done = [text for code, step in STEPS.items() if code & codes for text in step(connection)]
         if codes & BROKEN:
@@ -106,10 +108,6 @@ def _orphan(connection: apsw.Connection) -> list[str]:
 
 def _words(connection: apsw.Connection) -> list[str]:
     titles = connection.execute("SELECT id, title FROM documents").fetchall()
-    connection.execute("DROP TRIGGER titles_before")  # the index holds other words than they would take out
-    connection.execute("DROP TRIGGER titles_after")
-    connection.execute("DROP TRIGGER chunks_before")
-    connection.execute("DROP TRIGGER chunks_after")
     connection.executemany(
         "UPDATE documents SET title_index = ? WHERE id = ?", [(index_text(unpack(t) or ""), n) for n, t in titles]
     )
@@ -121,8 +119,6 @@ def _words(connection: apsw.Connection) -> list[str]:
         heading, body = heading_index(stored), index_text(stored.chunk.text)
         values = (heading, None if body == stored.chunk.text else body, int(is_cjk(title, heading, body)), number)
         connection.execute("UPDATE chunks SET heading_index = ?, search_text = ?, cjk = ? WHERE id = ?", values)
-    for name in ("titles_before", "titles_after", "chunks_before", "chunks_after"):
-        connection.execute(str(reference()[name]))
     return ["words: copies for the index made again from the texts"]
 
 
@@ -167,7 +163,9 @@ BROKEN = {"text", *SQL_TESTS}  # not derived: only the sources can bring it back
 def _put_aside(connection: apsw.Connection, place: Place) -> str:
     """Documents that no longer are what was stored: into a file beside the store, and out of it."""
     broken = {row[0] for statement in SQL_TESTS.values() for row in connection.execute(statement)}
-    for row in connection.execute(f"SELECT {CHUNK}, c.crc, c.document FROM chunks c JOIN documents d ON d.id = c.document"):
+    for row in connection.execute(
+        f"SELECT {CHUNK}, c.crc, c.document FROM chunks c JOIN documents d ON d.id = c.document"
+    ):
         try:
             if checksum(to_chunk(row)) != row[14]:
                 broken.add(row[15])
@@ -177,8 +175,19 @@ def _put_aside(connection: apsw.Connection, place: Place) -> str:
     with open(folder / "documents.jsonl", "w", encoding="utf-8", opener=_private) as file:
         for number in sorted(broken):
             file.write(json.dumps(_readable(connection, number)) + "\n")
-    write.drop(connection, sorted(broken), write.usable(connection))
+    _delete(connection, str(sorted(broken)))
     return f"{len(broken)} damaged documents put aside in {folder.name}: add them again from their sources"
+
+
+def _delete(connection: apsw.Connection, documents: str) -> None:
+    among = "(SELECT value FROM json_each(?))"
+    chunks = f"(SELECT id FROM chunks WHERE document IN {among})"
+    if write.usable(connection):
+        held = connection.execute(f"SELECT rowid FROM vectors_rowids WHERE rowid IN {chunks}", (documents,)).fetchall()
+        connection.executemany("DELETE FROM vectors WHERE rowid = ?", held)
+    connection.execute(f"DELETE FROM blanks WHERE chunk IN {chunks}", (documents,))
+    for table, column in (("tags", "document"), ("chunks", "document"), ("documents", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN {among}", (documents,))
 
 
 def _readable(connection: apsw.Connection, number: int) -> dict[str, object]:

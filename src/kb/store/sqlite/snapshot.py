@@ -70,7 +70,9 @@ class SQLiteSnapshot:
                 place = "SELECT collection, CAST(path AS BLOB) FROM documents WHERE doc_id = ?"
                 last = self.connection.execute(place, (after,)).fetchone()
                 if last is None:
-                    raise StaleCursor("the document after which to go on is gone", fix="start again from the first page")
+                    raise StaleCursor(
+                        "the document after which to go on is gone", fix="start again from the first page"
+                    )
                 test += " AND (d.collection, CAST(d.path AS BLOB)) > (:collection, :path)"
                 bindings |= {"collection": last[0], "path": last[1]}
             rows = self.connection.execute(

@@ -44,9 +44,12 @@ def _rows(connection: apsw.Connection, state: str) -> Iterator[Problem]:
         yield Problem("vector", f"{both} chunks are said to have nothing to compare, but have a vector")
 
 
-def faults(connection: apsw.Connection, dimension: int) -> Iterator[tuple[int, bytes | None | str]]:
+def faults(connection: apsw.Connection, dimension: int) -> Iterator[tuple[int, str | None]]:
     """Row number and what is wrong with it, ``None`` for a sound one; slots that nobody owns count, too."""
-    places = {row[0]: (row[1], row[2]) for row in connection.execute("SELECT rowid, chunk_id, chunk_offset FROM vectors_rowids")}
+    places = {
+        row[0]: (row[1], row[2])
+        for row in connection.execute("SELECT rowid, chunk_id, chunk_offset FROM vectors_rowids")
+    }
     for block, slot, number, vector in slots(connection, dimension):
         if places.pop(number, None) != (block, slot):
             yield number, "is in another place than it should be"

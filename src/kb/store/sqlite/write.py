@@ -55,12 +55,14 @@ def _add(connection: apsw.Connection, entry: Entry, ready: bool) -> None:
     except apsw.ConstraintError as cause:
         raise StoreError(f"a chunk id of {document.path!r} belongs to another document", fix="kb check") from cause
     if ready:
-        store_vectors(connection, [(first + place, vector) for place, vector in enumerate(entry.vectors)])
+        store_vectors(connection, [(first + place, vector or b"") for place, vector in enumerate(entry.vectors)])
 
 
 def store_vectors(connection: apsw.Connection, found: Iterable[tuple[int, Vector]]) -> None:
     found = list(found)
-    connection.executemany("INSERT INTO blanks(chunk) VALUES (?)", [(number,) for number, vector in found if not vector])
+    connection.executemany(
+        "INSERT INTO blanks(chunk) VALUES (?)", [(number,) for number, vector in found if not vector]
+    )
     there = [pair for pair in found if pair[1]]
     connection.executemany("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", there)
 
