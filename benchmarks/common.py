@@ -68,7 +68,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def headings(folder: Path, count: int) -> list[str]:
     """Headings of Markdown files, drawn without repetition; the same ones every time."""
     found: dict[str, None] = {}
-    for path in sorted(folder.rglob("*.md")):
+    for path in sorted(path for path in folder.rglob("*.md") if path.is_file()):
         for text in _HEADING.findall(path.read_text(encoding="utf-8", errors="replace")):
             if 3 <= len(text) <= 80:
                 found[text] = None

@@ -2,9 +2,9 @@
 
     python models/corpus.py UNPACKED OUT.jsonl [JUDGED...]
 
-UNPACKED holds unpacked packages in deb/ (documentation, dictionaries) and py/ (Python wheels), ontologies in bio/,
-tagged abstracts in sci/ and dialogues in talk/; models/README.md says which. JUDGED are folders of evaluation sets: a
-text that shares ten words in a row with one is left out.
+UNPACKED holds unpacked packages in deb/ (documentation, dictionaries) and py/ (Python wheels), ontologies in bio/ and
+tagged abstracts in sci/; models/README.md says which. JUDGED are folders of evaluation sets: a text that shares ten
+words in a row with one is left out.
 """
 
 from __future__ import annotations
@@ -27,16 +27,14 @@ FILES_EACH = 120  # source files per package
 
 # kind -> how many pairs to keep
 QUOTA = {
-    "code": 45_000,
-    "pages": 50_000,
-    "wordnet": 24_000,
-    "dictionary": 16_000,
-    "computing": 9_000,
-    "manual": 5_000,
-    "medical": 14_000,
-    "science": 60_000,
-    "talk": 12_000,
-    "examples": 12_000,
+    "code": 27_500,
+    "pages": 30_500,
+    "wordnet": 14_500,
+    "dictionary": 10_000,
+    "computing": 5_500,
+    "manual": 1_400,
+    "medical": 8_500,
+    "science": 18_000,
 }
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -57,8 +55,6 @@ def readers(root: Path, chance: random.Random) -> dict[str, Callable[[], Iterato
         "manual": lambda: corpus_prose.manual_names(deb),
         "medical": lambda: (p for path in sorted((root / "bio").rglob("hp.obo")) for p in corpus_prose.obo(path)),
         "science": lambda: (p for path in sorted((root / "sci").glob("*.tsv")) for p in corpus_prose.tagged(path)),
-        "examples": lambda: corpus_prose.examples(deb / "wordnet-base" / share / "wordnet"),
-        "talk": lambda: (p for path in sorted((root / "talk").glob("*.json")) for p in corpus_prose.turns(path)),
     }
 
 

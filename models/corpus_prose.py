@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import html
-import json
 import random
 import re
 from collections.abc import Iterator
@@ -45,15 +44,6 @@ def wordnet(folder: Path) -> Iterator[Pair]:
             yield tidy(", ".join(lemmas[:3]).replace("_", " ")), shorten(tidy(gloss))
 
 
-def examples(folder: Path) -> Iterator[Pair]:
-    """WordNet's meanings with its sentences for them: everyday English."""
-    for lemmas, gloss in wordnet(folder):
-        meaning, _, rest = gloss.partition('; "')
-        for sentence in rest.split('"; "'):
-            if len(sentence) > 15:
-                yield f"{lemmas}: {meaning}", sentence.rstrip('"')
-
-
 def dictionary(path: Path) -> Iterator[Pair]:
     """A dictd text: headwords at the margin, definitions indented."""
     text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
@@ -79,13 +69,6 @@ def tagged(path: Path) -> Iterator[Pair]:
     sentences = [" ".join(line.split("\t")[0] for line in block.splitlines() if line) for block in blocks]
     kept = [shorten(sentence) for sentence in sentences if len(sentence) > 30]
     yield from zip(kept[::2], kept[1::2], strict=False)
-
-
-def turns(path: Path) -> Iterator[Pair]:
-    """Neighbouring turns of dialogues."""
-    for dialogue in json.loads(path.read_text(encoding="utf-8")):
-        said = [turn["utterance"] for turn in dialogue["turns"]]
-        yield from zip(said[::2], said[1::2], strict=False)
 
 
 def manual_names(folder: Path) -> Iterator[Pair]:

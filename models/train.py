@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("corpus", "shards", "plain", "target"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=8)
     options = parser.parse_args()
     torch.manual_seed(SEED)
     tokens = vocabulary.tokens()

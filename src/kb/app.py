@@ -168,8 +168,18 @@ class KB:
         if isinstance(query, Query):
             return self.engine.search(query)
         where = filters(
-            tags=tags, tags_any=tags_any, type=type, kind=kind, lang=lang, path=path, collection=collection,
-            repo=repo, version=version, since=since, before=before, trust_min=trust_min,
+            tags=tags,
+            tags_any=tags_any,
+            type=type,
+            kind=kind,
+            lang=lang,
+            path=path,
+            collection=collection,
+            repo=repo,
+            version=version,
+            since=since,
+            before=before,
+            trust_min=trust_min,
         )
         chosen: Mode = mode or ("hybrid" if self.settings.search.hybrid else "lexical")
         return self.engine.search(
@@ -297,7 +307,7 @@ class _LazyEmbedder:
         self._settings = settings.embed
         self._given = None if isinstance(given, str) else given
         self._loaded = self._given is not None
-        self._problem: str | None = None
+        self._problem: KBError | None = None
         self._lock = threading.Lock()
 
     def get(self) -> Embedder | None:
@@ -308,11 +318,11 @@ class _LazyEmbedder:
                 except UsageError:
                     raise
                 except KBError as error:  # a missing extra, a model that does not load: words still find
-                    self._problem = f"{error.message} ({error.fix})" if error.fix else error.message
+                    self._problem = error
                 self._loaded = True
             return self._given
 
-    def problem(self) -> str | None:
+    def problem(self) -> KBError | None:
         return self._problem
 
     def for_writing(self) -> Embedder | None:
@@ -332,7 +342,9 @@ def _words(values: Iterable[str]) -> tuple[str, ...]:
 
 def _one_of(name: str, value: T | None, valid: Sequence[str]) -> T | None:
     if value is not None and value not in valid:
-        raise UsageError(f"unknown {name} '{value}'", fix=f"use one of: {', '.join(valid)}", details={"valid": [*valid]})
+        raise UsageError(
+            f"unknown {name} '{value}'", fix=f"use one of: {', '.join(valid)}", details={"valid": [*valid]}
+        )
     return value
 
 

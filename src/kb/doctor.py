@@ -106,12 +106,18 @@ def _model(base: KB) -> DoctorCheck:
         return DoctorCheck("model", False, error.message, error.fix)
     if embedder is None:
         problem = base.engine.embedder_problem()
-        return DoctorCheck("model", problem is None, problem or f"{name}: keyword search only", "", problem is not None)
+        if problem is not None:
+            return DoctorCheck("model", False, problem.message, problem.fix)
+        return DoctorCheck("model", True, f"{name}: keyword search only", required=False)
+    try:
+        info = embedder.info
+    except KBError as error:  # a remote model tells its dimension only when asked
+        return DoctorCheck("model", False, error.message, error.fix)
     stored = base.status().model
-    if stored is not None and stored.label != embedder.info.label:
-        detail = f"the store's vectors were made by {stored.label}, not {embedder.info.label}"
+    if stored is not None and stored.label != info.label:
+        detail = f"the store's vectors were made by {stored.label}, not {info.label}"
         return DoctorCheck("model", False, detail, "kb add PATH, which embeds again", required=False)
-    return DoctorCheck("model", True, f"{embedder.info.label}, {embedder.info.dimension} dimensions")
+    return DoctorCheck("model", True, f"{info.label}, {info.dimension} dimensions")
 
 
 def _store(base: KB) -> DoctorCheck:
@@ -143,5 +149,7 @@ def _place(base: KB) -> DoctorCheck:
     place = Path(base.status().location)
     kind = filesystem(place.resolve(), table.read_text(errors="replace")) if table.exists() else None
     if kind in NETWORK:
-        return DoctorCheck("file system", False, f"the store is on {kind}", "move the store to a local disk: --store PATH")
+        return DoctorCheck(
+            "file system", False, f"the store is on {kind}", "move the store to a local disk: --store PATH"
+        )
     return DoctorCheck("file system", True, kind or "local")

@@ -203,6 +203,7 @@ def test_vector_mode_without_a_model_names_the_fix(make_base: MakeBase, fruit: d
     hybrid = base.search("git")
     assert hybrid.returned == 2
     assert hybrid.vector.reason
+    assert "no embedding model" in hybrid.warnings[0]
 
 
 def test_a_failing_remote_model_is_reported_each_time(make_base: MakeBase, fruit: dict[str, str]) -> None:
@@ -212,3 +213,5 @@ def test_a_failing_remote_model_is_reported_each_time(make_base: MakeBase, fruit
         result = base.search("git")
         assert result.returned == 2
         assert "made to fail" in result.warnings[0]
+    with pytest.raises(KBError, match="made to fail"):
+        base.search("git", mode="vector")

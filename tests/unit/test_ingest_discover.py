@@ -62,8 +62,11 @@ def test_rules_above_the_root_count_unless_they_hide_the_root_itself(tmp_path: P
 def test_decisions_are_those_of_git(tmp_path: Path) -> None:
     chance = random.Random(20)
     parts = ["a", "b", "foo", "bar", "x.txt", "y.md", "build", "z"]
-    rules = ["*.txt", "!x.txt", "build/", "/a", "a/b", "**/foo", "foo/**", "a/**/z", "!/b/", "b*", "?", "[ab]", "/*/foo",
-             "\\!x", "y.md ", "*", "!*/", "!*.md", "foo/bar", "/z/**", "#c", "b/*.md"]  # fmt: skip
+    rules = [
+        "*.txt", "!x.txt", "build/", "/a", "a/b", "**/foo", "foo/**", "a/**/z", "!/b/", "b*", "?", "[ab]", "/*/foo", "\\!x",
+        "y.md ", "x.t[a-z]t", "[!a]", "f[o", "***", "a**b", "**/**/z", "/**", "[[:alpha:]]", "b\\*", "é*", "*/", "*", "!*/",
+        "!*.md", "foo/bar", "/z/**", "#c", "b/*.md",
+    ]  # fmt: skip
     checked = 0
     for number in range(60):
         root = tmp_path / str(number)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from kb.ingest.gitglob import Rule, decide, parse_rule
 
 SOURCES = (os.path.join(".git", "info", "exclude"), ".gitignore", ".kbignore")  # a later one overrules
 MAX_BYTES = 1 << 20
@@ -19,7 +17,7 @@ class Level:
     """The rules of one folder."""
 
     folder: str
-    spec: GitIgnoreSpec
+    rules: tuple[Rule, ...]
 
 
 def levels_above(root: str) -> tuple[Level, ...]:
@@ -48,23 +46,22 @@ def levels_above(root: str) -> tuple[Level, ...]:
 
 def read_level(folder: str) -> tuple[Level, ...]:
     """The rules that lie in a folder, if any."""
-    lines: list[str] = []
-    for name in SOURCES:
-        lines.extend(_lines(os.path.join(folder, name)))
-    return (Level(folder, _spec(lines)),) if lines else ()
+    lines = [line for name in SOURCES for line in _lines(os.path.join(folder, name))]
+    rules = tuple(rule for line in lines if (rule := parse_rule(line)) is not None)
+    return (Level(folder, rules),) if rules else ()
 
 
 def ignored(levels: tuple[Level, ...], path: str, is_folder: bool) -> bool:
     """The deepest folder with a rule that matches decides; within it, the last such rule."""
     for level in reversed(levels):
         relative = path[len(level.folder.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
-        found = level.spec.check_file(relative + "/" if is_folder else relative)
-        if found.include is not None:
-            return found.include
+        said = decide(level.rules, os.fsencode(relative), is_folder)
+        if said is not None:
+            return said
     return False
 
 
-def _lines(path: str) -> list[str]:
+def _lines(path: str) -> list[bytes]:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):
@@ -74,21 +71,4 @@ def _lines(path: str) -> list[str]:
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             return []
         raw = file.read(MAX_BYTES)
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip() and not line.startswith("#")]
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:  # one rule that is none must not switch off the others
-        good: list[str] = []
-        for line in lines:
-            try:
-                GitIgnoreSpec.from_lines([line])
-            except ValueError:
-                continue
-            good.append(line)
-        return GitIgnoreSpec.from_lines(good)
+    return raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")

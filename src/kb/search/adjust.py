@@ -31,9 +31,7 @@ def decay_factor(path: str, *, now: date, half_life_days: float) -> float:
     return math.exp(-math.log(2) / half_life_days * age)
 
 
-def decay(
-    hits: Sequence[Fused], path_of: Callable[[str], str], *, now: date, half_life_days: float
-) -> list[Fused]:
+def decay(hits: Sequence[Fused], path_of: Callable[[str], str], *, now: date, half_life_days: float) -> list[Fused]:
     """Fade dated memories; the relevance before decay stays beside the score."""
     faded = []
     for hit in hits:

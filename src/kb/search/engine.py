@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from kb.config import Profile, Settings, resolve_profile
-from kb.errors import UsageError
+from kb.errors import KBError, UsageError
 from kb.protocols import Embedder, Snapshot, Store
 from kb.search import adjust, explain
 from kb.search.budget import pack
@@ -45,7 +45,7 @@ class Engine:
     store: Store
     settings: Settings
     embedder: Callable[[], Embedder | None]
-    embedder_problem: Callable[[], str | None]
+    embedder_problem: Callable[[], KBError | None]
     is_stale: IsStale
     today: Callable[[], date]
 
@@ -59,7 +59,9 @@ class Engine:
             lexical, vector = self._candidates(snapshot, plan, depth_top)
             ranking = self._rank(snapshot, plan, lexical, vector)
             page = ranking[start : start + plan.top]
-            hits = pack(hydrate(snapshot, page, start + 1, self._showing(plan, lexical, vector, snapshot)), query.budget)
+            hits = pack(
+                hydrate(snapshot, page, start + 1, self._showing(plan, lexical, vector, snapshot)), query.budget
+            )
             end = start + len(hits)
             more = Cursor(end, depth_top, snapshot.revision, question).encode() if end < len(ranking) else None
             trace = explain.trace(snapshot, plan.query, plan.fusion, page, lexical, vector) if query.explain else None
@@ -74,7 +76,7 @@ class Engine:
             lexical=lexical.leg,
             vector=vector.leg,
             revision=revision,
-            warnings=tuple(found.warning for found in (lexical, vector) if found.warning),
+            warnings=tuple(_warning(found.problem) for found in (lexical, vector) if found.problem),
             took_ms=round((time.perf_counter() - started) * 1000, 3),
             trace=trace,
         )
@@ -111,16 +113,19 @@ class Engine:
         depth = max(MIN_DEPTH, plan.profile.candidates * max(top, DEPTH_FLOOR))
         where = plan.query.filters
         skip_lexical, skip_vector = _not_asked(plan)
-        lexical = sat_out("none", skip_lexical) if skip_lexical else LexicalLeg(
-            join=plan.profile.terms, floor=plan.profile.fusion == "weighted", deadline=plan.deadline
-        ).find(snapshot, plan.parsed, where, depth)
+        lexical = (
+            sat_out(skip_lexical)
+            if skip_lexical
+            else LexicalLeg(
+                join=plan.profile.terms, floor=plan.profile.fusion == "weighted", deadline=plan.deadline
+            ).find(snapshot, plan.parsed, where, depth)
+        )
         if skip_vector:
-            return lexical, sat_out("none", skip_vector)
-        leg = VectorLeg(self.embedder(), self.embedder_problem())
-        if plan.mode == "vector" and leg.embedder is None:
-            raise UsageError(f"vector search needs an embedding model: {leg.problem or 'none is configured'}",
-                             fix="kb config set embed.model static")
-        return lexical, leg.find(snapshot, plan.parsed, where, depth)
+            return lexical, sat_out(skip_vector)
+        vector = VectorLeg(self.embedder(), self.embedder_problem()).find(snapshot, plan.parsed, where, depth)
+        if plan.mode == "vector" and vector.problem:
+            raise vector.problem
+        return lexical, vector
 
     def _rank(self, snapshot: Snapshot, plan: Plan, lexical: Found, vector: Found) -> list[Fused]:
         if lexical.ranking is None and vector.ranking is None:
@@ -173,6 +178,10 @@ def _legs_used(lexical: Found, vector: Found) -> Mode:
     if lexical.leg.ran and vector.leg.ran:
         return "hybrid"
     return "vector" if vector.leg.ran else "lexical"
+
+
+def _warning(problem: KBError) -> str:
+    return f"no vector search: {problem.message}" + (f" (try: {problem.fix})" if problem.fix else "")
 
 
 def _not_asked(plan: Plan) -> tuple[str, str]:

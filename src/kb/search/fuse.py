@@ -102,7 +102,9 @@ class Weighted:
         for chunk_id in _union(lexical, vector):
             in_lexical = lexical.get(chunk_id) if lexical else None
             in_vector = vector.get(chunk_id) if vector else None
-            score = (in_lexical.score * keyword if in_lexical else 0.0) + (in_vector.score * cosine if in_vector else 0.0)
+            score = (in_lexical.score * keyword if in_lexical else 0.0) + (
+                in_vector.score * cosine if in_vector else 0.0
+            )
             score = round(score, DIGITS)
             fused.append(_fused(chunk_id, score, min(1.0, score), None, lexical, vector))
         return sorted(fused, key=lambda item: item.order)

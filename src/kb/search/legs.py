@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.analysis import stems
-from kb.errors import EmbedderFailed
+from kb.errors import EmbedderFailed, IndexMismatch, KBError, UsageError
 from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import ParsedQuery
 from kb.text import index_text, scripts, unreadable_share
-from kb.types import Candidate, Filters, Leg, StoredChunk, StoredDocument, Tier
+from kb.types import Candidate, Filters, Leg, ModelInfo, StoredChunk, StoredDocument, Tier
 
 # With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
 # stands in half of the chunks, as every word does in a store of one or two. |b| is therefore taken as at least this
 # times the share of the query's words that the chunk holds: 0.55 / 1.55 * 0.3 = 0.106, above the default min_score.
 COVERAGE_FLOOR = 0.55
 UNREADABLE = 0.25  # share of a query's letters in scripts that the model cannot read, above which its leg sits out
+NO_MODEL = UsageError("no embedding model is configured: keywords only", fix="kb config set embed.model static")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,14 @@ class Found:
     ranking: dict[str, Ranked] | None
     leg: Leg
     raw: tuple[Candidate, ...] = ()
-    warning: str | None = None
+    problem: KBError | None = None  # a warning where another leg answers, an error where none does
 
 
-def sat_out(engine: str, reason: str, *, warning: str | None = None) -> Found:
-    return Found(None, Leg(engine=engine, ran=False, tier=None, candidates=0, ms=0.0, reason=reason), (), warning)
+def sat_out(reason: str | KBError) -> Found:
+    """A leg that did not run: with a reason that is no fault, or with a problem."""
+    problem = reason if isinstance(reason, KBError) else None
+    leg = Leg(engine="none", ran=False, tier=None, candidates=0, ms=0.0, reason=str(reason))
+    return Found(None, leg, (), problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +72,38 @@ class VectorLeg:
     """Exact cosine search with the model that made the stored vectors."""
 
     embedder: Embedder | None
-    problem: str | None  # why there is no embedder
+    problem: KBError | None  # why there is no embedder
 
     def find(self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int) -> Found:
         started = time.perf_counter()
         if self.embedder is None:
-            return sat_out("none", self.problem or "no embedding model is configured", warning=self.problem)
-        info = self.embedder.info
-        if snapshot.model is None:
-            return sat_out("none", "the store has no vectors yet")
-        if snapshot.model.label != info.label:
-            reason = f"the vectors were made by {snapshot.model.label}, the configured model is {info.label}"
-            return sat_out("none", reason, warning=f"{reason}; kb add re-embeds what it finds")
-        if unreadable_share(query.text, info.scripts) > UNREADABLE:
-            others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
-            return sat_out("none", f"the model {info.id} does not read this script ({others})")
+            return sat_out(self.problem or NO_MODEL)
         try:
-            vector = self.embedder.embed_query(query.text)
+            refusal = _refusal(self.embedder.info, snapshot, query)
+            vector = b"" if refusal else self.embedder.embed_query(query.text)
         except EmbedderFailed as cause:
-            return sat_out("none", str(cause), warning=f"vector search failed: {cause}")
+            return sat_out(cause)
+        if refusal:
+            return refusal
         if not any(vector):
-            return sat_out("none", f"the model {info.id} knows no word of this query")
+            return sat_out(f"the model {self.embedder.info.id} knows no word of this query")
         found = snapshot.nearest(vector, where, limit)
         shown = [(hit.chunk_id, round(max(0.0, hit.score), DIGITS)) for hit in found]
         leg = Leg(snapshot.vector_engine, True, None, len(found), _ms(started))
         return Found(ranked(shown), leg, tuple(found))
+
+
+def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found | None:
+    """Why this model has nothing to say about this query and store."""
+    if snapshot.model is None:
+        return sat_out("the store has no vectors yet")
+    if snapshot.model.label != info.label:
+        made_by = f"the vectors were made by {snapshot.model.label}, the configured model is {info.label}"
+        return sat_out(IndexMismatch(made_by, fix="kb add the folders again, which embeds anew"))
+    if unreadable_share(query.text, info.scripts) > UNREADABLE:
+        others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
+        return sat_out(f"the model {info.id} does not read this script ({others})")
+    return None
 
 
 def bounded(score: float) -> float:

@@ -19,7 +19,8 @@ _BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
 _LIKELY = ("euc_kr", "cp949", "shift_jis", "cp932", "euc_jp", "gb18030", "big5", "cp1251", "koi8_r", "cp1252")
 _SURROGATE = re.compile("[\udc80-\udcff]")
 _DETECT_BYTES = 65_536
-_C1 = re.compile("[\x80-\x9f]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+WESTERN, NEAR = "cp1252", 0.1  # of the charsets that fit about equally well, by far the most common one
 
 
 def is_binary(head: bytes) -> bool:
@@ -68,12 +69,15 @@ def _detect(raw: bytes) -> str | None:
         head = head[: head.rfind(b"\n") + 1] or head
     matches = from_bytes(head, cp_exclusion=["utf_7", "utf_16", "utf_32", "utf_16_le", "utf_16_be"])
     names = [match.encoding for match in matches]
+    likely = [match for match in matches if match.chaos <= matches[0].chaos + NEAR]
+    if any(WESTERN in match.could_be_from_charset for match in likely):
+        names.insert(0, WESTERN)
     for name in [*names, *_LIKELY]:
         try:
             text = raw.decode(name)
         except (UnicodeDecodeError, LookupError):
             continue
-        if raw and len(_C1.findall(text)) * 50 > len(text):
+        if len(_CONTROLS.findall(text)) * 50 > len(text):
             continue  # control characters: it is another encoding, or no text at all
         return name
     return None

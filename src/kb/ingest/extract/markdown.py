@@ -79,7 +79,8 @@ class _Scanner:
     def step(self, at: int, line: str, head: str) -> int:
         """Take the line at ``at`` and return the next one to look at."""
         mark = head[0]
-        if mark == "#" and (found := _ATX.match(line)):
+        nested = self.in_list and line[:2].isspace()  # within a list item
+        if mark == "#" and not nested and (found := _ATX.match(line)):
             self.close(at)
             self.heading(at, at + 1, len(found[1]), _atx_text(line[found.end() :]))
             return at + 1
