@@ -43,7 +43,7 @@ class Snapshot(Protocol):
 
     @property
     def revision(self) -> int:
-        """Grows with every committed write."""
+        """Grows with every committed write, by the number of documents written or removed."""
         ...
 
     @property

@@ -96,7 +96,7 @@ class MemoryStore:
             state = self._writable()
             for entry in [prepare(entry, state.model) for entry in wanted]:
                 state = _with(state, entry)
-            self._state = replace(state, revision=state.revision + bool(wanted))
+            self._state = replace(state, revision=state.revision + len(wanted))
             return self._state.revision
 
     def remove(self, doc_ids: Iterable[str]) -> int:
@@ -104,7 +104,7 @@ class MemoryStore:
             state = self._writable()
             gone = set(doc_ids) & set(state.documents)
             if gone:
-                self._state = replace(_without(state, gone), revision=state.revision + 1)
+                self._state = replace(_without(state, gone), revision=state.revision + len(gone))
             return len(gone)
 
     def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:

@@ -85,7 +85,7 @@ class SQLiteStore:
         for batch in batches(entries, chunks=write.BATCH_CHUNKS):  # collected before the lock is taken
             with self._write() as connection:
                 write.put(connection, batch)
-                revision = _next_revision(connection)
+                revision = _next_revision(connection, len(batch))
         if revision is not None:
             return revision
         with self.snapshot() as snapshot:
@@ -96,7 +96,7 @@ class SQLiteStore:
         with self._write() as connection:
             count = write.remove(connection, wanted)
             if count:
-                _next_revision(connection)
+                _next_revision(connection, count)
         if count:
             self._fold()  # so that nothing of the text stays in the log either
         return count
@@ -196,9 +196,10 @@ class SQLiteStore:
             raise StoreError("the store was opened for reading only", fix="open it without read_only")
 
 
-def _next_revision(connection: apsw.Connection) -> int:
-    statement = "UPDATE meta SET value = value + 1 WHERE key = 'revision' RETURNING value"
-    return int(connection.execute(statement).fetchall()[0][0])
+def _next_revision(connection: apsw.Connection, documents: int = 1) -> int:
+    """It counts documents, not transactions: how many share one depends on the clock, and answers should not."""
+    statement = "UPDATE meta SET value = value + ? WHERE key = 'revision' RETURNING value"
+    return int(connection.execute(statement, (documents,)).fetchall()[0][0])
 
 
 def _known(connection: apsw.Connection, hashes: list[str]) -> dict[str, Vector]:
