@@ -405,6 +405,22 @@ def test_a_file_that_vanishes_or_breaks_is_a_row_and_the_rest_goes_on(tmp_path: 
     assert [(issue.path, issue.code) for issue in report.failed] == [("bad.pdf", "pdf_damaged")]
 
 
+def test_a_disk_that_goes_away_during_a_run_loses_nothing(tmp_path: Path) -> None:
+    root, base = write(tmp_path / "r", {f"{n}.md": f"text {n}" for n in range(30)}), Base()
+    base.add(root)
+    for path in root.iterdir():
+        path.write_text("changed " + path.name)
+
+    def on_event(event: Progress) -> None:
+        if event.event == "scan":
+            root.rename(tmp_path / "away")
+
+    report = add([root], store=base.store, embedder=None, settings=SETTINGS, on_event=on_event)
+    assert report.removed == 0
+    assert {issue.code for issue in report.skipped} == {"vanished"}
+    assert len(base.documents()) == 30
+
+
 def test_empty_files_are_documents_without_chunks(tmp_path: Path) -> None:
     root, base = write(tmp_path / "r", {"empty.md": "", "blank.txt": " \n\n"}), Base(Counting())
     report = base.add(root)

@@ -34,6 +34,15 @@ def read_frame(stream: IO[bytes], limit: int = 1 << 31) -> bytes | None:
     return payload if len(payload) == size else None
 
 
+def pack(value: Any) -> bytes:
+    """JSON; names of files may hold lone surrogates."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def unpack(payload: bytes) -> Any:
+    return json.loads(payload.decode("utf-8", "surrogatepass"))
+
+
 def main() -> None:
     """``argv[1]`` is ``pdf MEMORY_MB TIMEOUT_S`` or ``text``."""
     words = sys.argv[1].split()
@@ -50,8 +59,7 @@ def _text_loop(jobs: BinaryIO, answers: BinaryIO) -> None:
     from kb.ingest.work import work
 
     while (payload := read_frame(jobs)) is not None:
-        outcome = work(read_job(json.loads(payload)))
-        write_frame(answers, json.dumps(wire_outcome(outcome)).encode("ascii"))
+        write_frame(answers, pack(wire_outcome(work(read_job(unpack(payload))))))
         answers.flush()
 
 
@@ -70,7 +78,7 @@ def _pdf_loop(jobs: BinaryIO, answers: BinaryIO, memory_mb: int, timeout_s: floa
         except MemoryError:
             answer = {"error": "pdf_crash"}
         del raw
-        write_frame(answers, json.dumps(answer).encode("ascii"))
+        write_frame(answers, pack(answer))
         answers.flush()
 
 

@@ -30,6 +30,7 @@ from kb.types import DEFAULT_COLLECTION, AddReport, Entry, Issue, Progress, Stor
 __all__ = ["AddOptions", "add", "put"]
 
 REMOVE_BATCH = 500
+# What says nothing of the file itself: its document stays. A disk may be gone in the middle of a run.
 _KEEP_ON = frozenset({"unreadable", "vanished", "timeout", "crash", "pdf_timeout", "pdf_crash", "pdf_unavailable"})
 
 
@@ -96,7 +97,8 @@ def _extract(
                 _write(run, job, outcome, old, store)
                 continue
             run.writer.tick()
-            if old is not None and (outcome.skipped or (outcome.failed and outcome.failed.code not in _KEEP_ON)):
+            issue = outcome.skipped or outcome.failed
+            if old is not None and issue is not None and issue.code not in _KEEP_ON:
                 drop.append(old)
     run.writer.flush()
     if stop.is_set():

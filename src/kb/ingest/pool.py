@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import threading
@@ -13,7 +12,7 @@ from concurrent.futures import TimeoutError as NotYet
 from hashlib import blake2b
 
 from kb.config import IngestSettings
-from kb.ingest.child import PIECE
+from kb.ingest.child import PIECE, pack, unpack
 from kb.ingest.chunk import Limits
 from kb.ingest.extract import Extracted
 from kb.ingest.extract.languages import file_type
@@ -110,11 +109,11 @@ def _size(job: Job) -> int:
 
 def _ask_text(worker: Worker, job: Job) -> Outcome:
     try:
-        answer = worker.ask([json.dumps(wire_job(job)).encode("ascii")], TEXT_TIMEOUT_S)
+        answer = worker.ask([pack(wire_job(job))], TEXT_TIMEOUT_S)
     except WorkerDied as cause:
         reason = "took too long to read" if cause.timed_out else "made the reader crash"
         return Outcome(failed=Issue(job.origin.path, "timeout" if cause.timed_out else "crash", reason))
-    return read_outcome(json.loads(answer))
+    return read_outcome(unpack(answer))
 
 
 def _ask_pdf(worker: Worker, job: Job, timeout_s: float) -> Outcome:
@@ -130,7 +129,7 @@ def _ask_pdf(worker: Worker, job: Job, timeout_s: float) -> Outcome:
         yield b""
 
     try:
-        answer = json.loads(worker.ask(frames(), timeout_s))
+        answer = unpack(worker.ask(frames(), timeout_s))
     except WorkerDied as cause:
         raise PdfError("pdf_timeout" if cause.timed_out else "pdf_crash") from cause
     if "error" in answer:

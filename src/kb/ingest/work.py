@@ -80,7 +80,7 @@ def failure(path: str, cause: Exception) -> Outcome:
         issue = Issue(path, cause.code, cause.reason)
         return Outcome(failed=issue) if cause.failed else Outcome(skipped=issue)
     if isinstance(cause, FileNotFoundError):
-        return Outcome(failed=Issue(path, "vanished", "it was gone when it was to be read"))
+        return Outcome(skipped=Issue(path, "vanished", "it was gone when it was to be read"))
     if isinstance(cause, OSError):
         return Outcome(failed=Issue(path, "unreadable", f"cannot be read: {cause.strerror or cause}"))
     if isinstance(cause, ExtractError):

@@ -35,7 +35,7 @@ def decode(raw: bytes) -> Source:
             try:
                 return Source(raw[len(bom) :].decode(encoding), encoding, len(bom))
             except UnicodeDecodeError:
-                break
+                continue  # UTF-16 that begins with NUL has the mark of UTF-32
     try:
         return Source(raw.decode("utf-8"))
     except UnicodeDecodeError:

@@ -15,15 +15,17 @@ from kb.store.sqlite import schema, where
 from kb.store.sqlite.lease import lease
 
 BUSY_MS = 5_000
-READ_MMAP = 256 << 20  # bytes of the file that readers see without copying
+READ_MMAP = 4 << 30  # bytes of the file that readers see without copying
+# Readers go without cell_size_check: with a mapped file SQLite would check a page each time it looks at it, which made
+# a keyword search five times slower (200 ms instead of 41 at 52,000 matching chunks). Writers and `check` keep it.
 SPARE = 4  # idle read connections that are kept
 
 _COMMON = f"""
-PRAGMA busy_timeout = {BUSY_MS}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;
+PRAGMA busy_timeout = {BUSY_MS}; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
 """
 _READING = f"{_COMMON} PRAGMA query_only = ON; PRAGMA mmap_size = {READ_MMAP}; PRAGMA cache_size = -16000;"
 # FULL: a commit is on the disk when it returns. With NORMAL 215 of 600 simulated power cuts lost acknowledged writes.
-_WRITING = f"""{_COMMON}
+_WRITING = f"""{_COMMON} PRAGMA cell_size_check = ON;
 PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
 PRAGMA checkpoint_fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA secure_delete = ON;
 PRAGMA cache_size = -64000; PRAGMA journal_size_limit = 67108864;

@@ -101,7 +101,7 @@ def nearest(
 def canonical(connection: apsw.Connection, query: Vector, numbers: list[int], limit: int) -> list[Candidate]:
     wanted = floats(query)
     scores = {
-        number: min(1.0, max(-1.0, round(math.fsum(map(mul, wanted, floats(vector))), DIGITS)))
+        number: min(1.0, max(-1.0, round(sum(map(mul, wanted, floats(vector))), DIGITS)))
         for number, vector in read(connection, numbers)
     }
     return best(connection, scores, limit)
