@@ -71,7 +71,8 @@ def _only(ref: str, found: Sequence[StoredDocument]) -> StoredDocument:
     if len(found) > 1:
         names = [f"{doc.doc_id}  {doc.collection}:{doc.path}" for doc in found[:5]]
         raise UsageError(
-            f"'{ref}' names {len(found)} documents, such as:\n  " + "\n  ".join(names), fix="kb get ID of the one you mean"
+            f"'{ref}' names {len(found)} documents, such as:\n  " + "\n  ".join(names),
+            fix="kb get ID of the one you mean",
         )
     return found[0]
 
@@ -93,7 +94,9 @@ def _whole(document: StoredDocument, chunks: Sequence[StoredChunk]) -> Passage:
         text = "\n\n".join(chunk.chunk.text for chunk in chunks)
         return Passage(document.doc_id, document.path, document.title, text, _cited(document, chunks))
     lines = _text_lines(document, chunks)
-    return Passage(document.doc_id, document.path, document.title, "\n".join(lines), _cited(document, chunks, len(lines)))
+    return Passage(
+        document.doc_id, document.path, document.title, "\n".join(lines), _cited(document, chunks, len(lines))
+    )
 
 
 def _cited(document: StoredDocument, chunks: Sequence[StoredChunk], lines: int = 0) -> Citation:
@@ -104,9 +107,7 @@ def _cited(document: StoredDocument, chunks: Sequence[StoredChunk], lines: int =
     return Citation("line", uri, document.path, None, start=1, end=last)
 
 
-def _lines(
-    document: StoredDocument, chunks: Sequence[StoredChunk], first: int, last: int, context: int
-) -> Passage:
+def _lines(document: StoredDocument, chunks: Sequence[StoredChunk], first: int, last: int, context: int) -> Passage:
     if document.type == "pdf":
         raise UsageError(f"{document.path} is a PDF: it is cited by page", fix=f"kb get '{document.path}#p=1'")
     lines = _text_lines(document, chunks)

@@ -146,5 +146,3 @@ def _vector(text: str | None, dimension: int) -> Vector | None:
     if len(vector) != dimension * 4 or not all(map(math.isfinite, memoryview(vector).cast("f"))):
         raise ValueError("a vector of another size or not finite")
     return vector
-
-
