@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -45,34 +46,34 @@ class Trial:
             [*common.KB, *words, "--store", str(self.store)], env=self.env, capture_output=True, text=True, check=False
         )
 
-    def add(self, kill_after: float | None = None) -> tuple[set[str], bool, float]:
-        """The paths that were acknowledged, whether it was killed, and how long it ran."""
+    def add(self, kill_at: int | None = None, delay: float = 0.0) -> tuple[set[str], bool, float]:
+        """The paths that were acknowledged, whether it was killed, and how long it ran.
+
+        It is killed ``delay`` seconds after it said its ``kill_at``-th word, a moment of its own work however fast the
+        machine is; without ``kill_at`` that long after its start; without either not at all.
+        """
         started = time.perf_counter()
-        with tempfile.TemporaryFile("w+") as events:
-            child = subprocess.Popen(
-                [*common.KB, "add", "--json", "--store", str(self.store), str(self.folder)],
-                env=self.env,
-                stdout=subprocess.DEVNULL,
-                stderr=events,
-            )
-            killed = False
-            try:
-                child.wait(kill_after)
-            except subprocess.TimeoutExpired:
-                child.send_signal(signal.SIGKILL)
-                child.wait()
-                killed = True
-            seconds = time.perf_counter() - started
-            events.seek(0)
-            acknowledged = set()
-            for line in events:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue  # the line it was writing when it died
-                if event.get("event") == "document" and event.get("path"):
-                    acknowledged.add(event["path"])
-        return acknowledged, killed, seconds
+        acknowledged: set[str] = set()
+        killed = False
+        with subprocess.Popen(
+            [*common.KB, "add", "--json", "--store", str(self.store), str(self.folder)],
+            env=self.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            assert child.stderr is not None
+            timer = threading.Timer(delay, child.kill)
+            if kill_at is None and delay:
+                timer.start()
+            for number, line in enumerate(child.stderr):
+                acknowledged |= _acknowledged(line)
+                if number == kill_at:
+                    time.sleep(delay)
+                    child.send_signal(signal.SIGKILL)
+            killed = child.wait() == -signal.SIGKILL
+            timer.cancel()
+        return acknowledged, killed, time.perf_counter() - started
 
     def known(self) -> dict[str, str]:
         """Path to content hash, or to nothing where the listing has none."""
@@ -80,6 +81,14 @@ class Trial:
         if listed.returncode:
             return {}
         return {entry["path"]: entry.get("content_hash", "") for entry in json.loads(listed.stdout)["documents"]}
+
+
+def _acknowledged(line: str) -> set[str]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return set()  # the line it was writing when it died
+    return {event["path"]} if event.get("event") == "document" and event.get("path") else set()
 
 
 def change(files: list[Path], draw: random.Random, number: int) -> None:
@@ -120,7 +129,10 @@ def run(source: Path, *, times: int, count: int, seed: int = common.SEED) -> tup
             else:
                 trial.add()
                 change(files, draw, number)
-            acknowledged, killed, _ = trial.add(kill_after=draw.uniform(0.05, full * (1.05 if new else 0.8)))
+            if new:
+                acknowledged, killed, _ = trial.add(draw.randrange(len(files) // 2), draw.choice((0.0, 0.01, 0.05)))
+            else:
+                acknowledged, killed, _ = trial.add(None, draw.uniform(0.1, full * 0.7))
             ends["killed" if killed else "finished"] += 1
             ends["acknowledged before the end"] += len(acknowledged)
             wrong = judge(trial, acknowledged)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.app import KB, filters, open
+    from kb.app import KB, open
+    from kb.asking import filters
     from kb.config import Settings
     from kb.errors import KBError
     from kb.protocols import Embedder, Retriever, Store
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 # Where each name lives. They load when first used: `import kb` and `kb --help` cost next to nothing.
-_HOMES = dict.fromkeys(("KB", "filters", "open"), "kb.app")
+_HOMES = {"KB": "kb.app", "open": "kb.app", "filters": "kb.asking"}
 _HOMES |= {"Settings": "kb.config", "KBError": "kb.errors"}
 _HOMES |= dict.fromkeys(("Embedder", "Retriever", "Store"), "kb.protocols")
 

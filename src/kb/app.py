@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from kb import config, lookup
+from kb.asking import filters, one_of, words
 from kb.config import Settings
-from kb.embed import registry as embedders
-from kb.errors import KBError, UsageError
+from kb.model import LazyEmbedder, with_model
 from kb.protocols import Embedder, Store
 from kb.search.engine import Engine
 from kb.store import registry as stores
@@ -38,7 +38,6 @@ from kb.types import (
 )
 
 OnEvent = Callable[[Progress], None]
-T = TypeVar("T", bound=str)
 
 
 class KB:
@@ -49,11 +48,11 @@ class KB:
 
     def __init__(self, store: Store, settings: Settings, embedder: str | Embedder | None = None) -> None:
         self.store = store
-        self.settings = settings
-        self._model = _LazyEmbedder(settings if embedder is None else _with_model(settings, embedder), embedder)
+        self.settings = with_model(settings, embedder)
+        self._model = LazyEmbedder(self.settings, embedder)
         self.engine = Engine(
             store=store,
-            settings=settings,
+            settings=self.settings,
             embedder=self._model.get,
             embedder_problem=self._model.problem,
             is_stale=is_stale,
@@ -97,18 +96,18 @@ class KB:
 
         options = pipeline.AddOptions(
             collection=collection,
-            tags=_words(tags),
-            type=_one_of("type", type, DOC_TYPES),
+            tags=words(tags),
+            type=one_of("type", type, DOC_TYPES),
             repo=repo,
             version=version,
-            trust=_one_of("trust", trust, TRUST_LEVELS),
+            trust=one_of("trust", trust, TRUST_LEVELS),
             prune=prune,
             verify=verify,
         )
         return pipeline.add(
-            [Path(path).expanduser() for path in paths],
+            paths,
             store=self.store,
-            embedder=self._model.for_writing(),
+            embedder=self._model.get(),
             settings=self.settings.ingest,
             options=options,
             on_event=on_event,
@@ -123,7 +122,7 @@ class KB:
         return pipeline.put(
             documents,
             store=self.store,
-            embedder=self._model.for_writing(),
+            embedder=self._model.get(),
             settings=self.settings.ingest,
             on_event=on_event,
             now=datetime.now(UTC),
@@ -186,7 +185,7 @@ class KB:
             Query(
                 text=query,
                 top=top,
-                mode=_one_of("mode", chosen, ("hybrid", "lexical", "vector")) or "hybrid",
+                mode=one_of("mode", chosen, ("hybrid", "lexical", "vector")) or "hybrid",
                 profile=profile,
                 filters=where,
                 threshold=threshold,
@@ -254,41 +253,6 @@ def open(
     return KB(stores.open_store(target, read_only=read_only, create=create), settings, embedder)
 
 
-def filters(
-    *,
-    tags: Iterable[str] = (),
-    tags_any: Iterable[str] = (),
-    type: DocType | Sequence[DocType] = (),
-    kind: Kind | None = None,
-    lang: str | None = None,
-    path: str | None = None,
-    collection: str | None = None,
-    repo: str | None = None,
-    version: str | None = None,
-    since: str | date | None = None,
-    before: str | date | None = None,
-    trust_min: Trust | None = None,
-) -> Filters:
-    """Checked filters, or a UsageError that lists what is valid."""
-    types: Sequence[DocType] = (type,) if isinstance(type, str) else tuple(type)
-    for name in types:
-        _one_of("type", name, DOC_TYPES)
-    return Filters(
-        tags=_words(tags),
-        tags_any=_words(tags_any),
-        types=tuple(types),
-        kind=_one_of("kind", kind, ("code", "info")),
-        lang=lang,
-        path=path,
-        collection=collection,
-        repo=repo,
-        version=version,
-        since=_day("since", since),
-        before=_day("before", before),
-        trust_min=_one_of("trust", trust_min, TRUST_LEVELS),
-    )
-
-
 def is_stale(document: StoredDocument) -> bool:
     """Whether the file has changed, or gone, since it was indexed. Records that are not files never are."""
     if document.source is None or document.stamp is None:
@@ -298,63 +262,3 @@ def is_stale(document: StoredDocument) -> bool:
     except (OSError, ValueError):
         return True
     return (found.st_size, found.st_mtime_ns) != (document.stamp.size, document.stamp.mtime_ns)
-
-
-class _LazyEmbedder:
-    """The configured model, loaded when first needed: a lexical search never pays for it."""
-
-    def __init__(self, settings: Settings, given: str | Embedder | None) -> None:
-        self._settings = settings.embed
-        self._given = None if isinstance(given, str) else given
-        self._loaded = self._given is not None
-        self._problem: KBError | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> Embedder | None:
-        with self._lock:
-            if not self._loaded:
-                try:
-                    self._given = embedders.load(self._settings.model, self._settings)
-                except UsageError:
-                    raise
-                except KBError as error:  # a missing extra, a model that does not load: words still find
-                    self._problem = error
-                self._loaded = True
-            return self._given
-
-    def problem(self) -> KBError | None:
-        return self._problem
-
-    def for_writing(self) -> Embedder | None:
-        return self.get()
-
-
-def _with_model(settings: Settings, embedder: str | Embedder) -> Settings:
-    if isinstance(embedder, str):
-        return replace(settings, embed=replace(settings.embed, model=embedder))
-    return settings
-
-
-def _words(values: Iterable[str]) -> tuple[str, ...]:
-    given = values.split(",") if isinstance(values, str) else values
-    return tuple(dict.fromkeys(word.strip() for word in given if word.strip()))
-
-
-def _one_of(name: str, value: T | None, valid: Sequence[str]) -> T | None:
-    if value is not None and value not in valid:
-        raise UsageError(
-            f"unknown {name} '{value}'", fix=f"use one of: {', '.join(valid)}", details={"valid": [*valid]}
-        )
-    return value
-
-
-def _day(name: str, value: str | date | None) -> str | None:
-    if value is None or isinstance(value, date):
-        return value.isoformat()[:10] if value else None
-    try:
-        return date.fromisoformat(value).isoformat()
-    except ValueError:
-        raise UsageError(f"{name} must be a day like 2026-03-31, not '{value}'", fix=f"--{name} 2026-03-31") from None
-
-
-__all__ = ["KB", "filters", "open"]

@@ -13,7 +13,7 @@ LAYERS = (
     {"protocols", "config", "text"},
     {"analysis"},
     {"ingest", "embed", "store", "search"},
-    {"lookup", "pack"},
+    {"lookup", "pack", "asking", "model"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
     {"cli", "serve"},

@@ -28,9 +28,9 @@ def test_N03_two_thousand_random_queries_are_answered_or_refused_politely() -> N
 def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path) -> None:
     source = tmp_path / "notes"
     source.mkdir()
-    for number in range(60):
+    for number in range(120):
         text = f"# Note {number}\n\n" + "\n\n".join(f"Paragraph {part} of note {number}." * 12 for part in range(12))
         (source / f"{number:03}.md").write_text(text)
-    ends, problems = kill.run(source, times=6, count=60)
+    ends, problems = kill.run(source, times=6, count=120)
     assert problems == []
     assert ends["killed"] >= 3
