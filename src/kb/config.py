@@ -78,6 +78,7 @@ class EmbedSettings:
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
+    query_timeout_s: float = 2.0
     retries: int = 3
     batch: int = 64
     dimension: int | None = None
@@ -237,6 +238,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "pdf_memory_mb": (64, 16_384),
     "workers": (0, 64),
     "timeout_s": (0.1, 600),
+    "query_timeout_s": (0.1, 600),
     "retries": (0, 10),
     "batch": (1, 2048),
     "dimension": (1, 65_536),
@@ -269,6 +271,8 @@ def _valid_profile(profile: Profile) -> Profile:
 def _collections(table: Any, profiles: Mapping[str, Profile]) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for name, entry in table.items():
+        if entry == {}:  # what `kb config unset` leaves of a table
+            continue
         profile: Any = entry.get("profile") if isinstance(entry, Mapping) else entry
         if not isinstance(profile, str) or profile not in profiles:
             raise ConfigError(

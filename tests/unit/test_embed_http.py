@@ -140,6 +140,14 @@ def test_a_long_retry_after_does_not_outlast_the_deadline(server: Server) -> Non
     assert Retry(3, 99).pause_s(0, 86400.0) == LONGEST_PAUSE_S
 
 
+def test_a_query_is_not_tried_for_as_long_as_a_batch(server: Server) -> None:
+    embedder = server.embedder(say({}, 429, Retry_After="3"), retries=3, timeout_s=60, query_timeout_s=0.5)
+    began = time.monotonic()
+    with pytest.raises(EmbedderFailed, match="429"):
+        embedder.embed_query("a")
+    assert time.monotonic() - began < 1
+
+
 @pytest.mark.parametrize("header", ["soon", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", ""])
 def test_an_odd_retry_after_is_survived(server: Server, header: str) -> None:
     assert server.embedder(say({}, 429, Retry_After=header), good, retries=1).embed_query("a")

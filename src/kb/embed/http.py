@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kb.embed import transport, wire
@@ -32,18 +33,22 @@ class HTTPEmbedder:
         self._server = transport.parse(self._base + PATH)
         self._model, self._settings = model, settings
         self._retry = retry or Retry(settings.retries, settings.timeout_s)
+        self._at_once = replace(self._retry, timeout_s=min(settings.query_timeout_s, self._retry.timeout_s))
         self._dimension = settings.dimension or 0
 
     @property
     def info(self) -> ModelInfo:
         if not self._dimension:
-            self._request(["dimension"])
+            self._request(["dimension"], self._at_once)
         identity = f"{self._base}\n{self._model}\n{self._dimension}"
         revision = hashlib.sha256(identity.encode()).hexdigest()[:12]
         return ModelInfo(f"openai:{self._model}", revision, self._dimension, remote=True)
 
     def embed_query(self, text: str) -> Vector:
-        return self.embed_passages([text])[0]
+        """Somebody waits for this one: it is tried for a short time only."""
+        if not text.strip():
+            return self.embed_passages([text])[0]
+        return self._request([wire.clean(text)[:LONGEST_TEXT]], self._at_once)[0]
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Texts with nothing in them are answered here, with zeros; servers refuse them."""
@@ -52,17 +57,17 @@ class HTTPEmbedder:
         answers: dict[int, Vector] = {}
         for start in range(0, len(asked), size):
             batch = asked[start : start + size]
-            vectors = self._request([wire.clean(texts[index])[:LONGEST_TEXT] for index in batch])
+            vectors = self._request([wire.clean(texts[index])[:LONGEST_TEXT] for index in batch], self._retry)
             answers.update(zip(batch, vectors, strict=True))
         if len(answers) == len(texts):
             return [answers[index] for index in range(len(texts))]
         zeros = bytes(wire.FLOAT * self.info.dimension)
         return [answers.get(index, zeros) for index in range(len(texts))]
 
-    def _request(self, texts: list[str]) -> list[Vector]:
+    def _request(self, texts: list[str], retry: Retry) -> list[Vector]:
         body = wire.request(self._model, texts, self._settings.dimension)
         headers, most = self._headers(), wire.most_bytes(len(texts))
-        answer = self._retry.run(lambda timeout_s: self._server.post(body, headers, timeout_s, most))
+        answer = retry.run(lambda timeout_s: self._server.post(body, headers, timeout_s, most))
         vectors = wire.vectors(answer, len(texts), self._dimension)
         self._dimension = len(vectors[0]) // wire.FLOAT
         return vectors
