@@ -53,10 +53,14 @@ class Server(ThreadingHTTPServer):
         self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.answers: list[Answer] = []
 
-    def embedder(self, *answers: Answer, retries: int = 0, timeout_s: float = 5.0, batch: int = 64) -> HTTPEmbedder:
+    def embedder(
+        self, *answers: Answer, retries: int = 0, timeout_s: float = 5.0, batch: int = 64, query_timeout_s: float = 5.0
+    ) -> HTTPEmbedder:
         self.answers = list(answers)
         url = f"http://127.0.0.1:{self.server_address[1]}/v1"
-        settings = EmbedSettings(base_url=url, timeout_s=timeout_s, retries=retries, batch=batch)
+        settings = EmbedSettings(
+            base_url=url, timeout_s=timeout_s, retries=retries, batch=batch, query_timeout_s=query_timeout_s
+        )
         return HTTPEmbedder("some-model", settings, Retry(retries, timeout_s, first_pause_s=0.01))
 
 
