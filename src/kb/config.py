@@ -184,7 +184,7 @@ def _section(name: str, table: Any, environ: Mapping[str, str]) -> Any:
         values[key] = coerce(f"{name}.{key}", value)
     for key in known:
         text = environ.get(f"KB_{name}_{key}".upper())
-        if text is not None:
+        if text:  # empty is how scripts and containers say "not set"
             values[key] = coerce(f"{name}.{key}", text)
     return kind(**values)
 

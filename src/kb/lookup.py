@@ -20,6 +20,8 @@ _GLOB = re.compile(r"([*?\[])")
 
 def documents(snapshot: Snapshot, ref: str, collection: str | None = None) -> list[StoredDocument]:
     """The documents that a path, a folder or a document id names; raises NotFound."""
+    if not ref.strip():  # as a place on this machine it would name the current folder: an unset variable, not a wish
+        raise UsageError("an empty name names no document", fix="kb list")
     if _ID.fullmatch(ref) and (found := snapshot.documents([ref])):
         return list(found.values())
     matches = _by_path(snapshot, ref, collection) or _by_source(snapshot, ref, collection)

@@ -66,6 +66,9 @@ def test_a_collection_with_a_profile(run: Run, file: Path) -> None:
     found = tomllib.loads(file.read_text(encoding="utf-8"))["collections"]
     assert found == {"journal": "notes", "my papers": {"profile": "strict"}}
     assert run("config", "get", "collections.my papers.profile").text == "strict\n"
+    for name in ("my papers", "journal"):
+        assert run("config", "unset", f"collections.{name}.profile").code == 0
+        assert run("config", "get", f"collections.{name}.profile", "--json").document["settings"][0]["value"] is None
 
 
 def test_a_setting_of_a_profile(run: Run, file: Path) -> None:
@@ -102,6 +105,12 @@ def test_a_wrong_value_leaves_the_file_alone(run: Run, file: Path, key: str, val
 def test_a_close_name_is_suggested(run: Run, file: Path) -> None:
     assert "search.default_top" in run("config", "get", "search.default_topp").errors
     assert "search.alpha" in run("config", "set", "alpha", "0.5").errors
+
+
+def test_an_empty_variable_is_not_set(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_SEARCH_DEFAULT_TOP", "")
+    rows = {row["key"]: (row["value"], row["source"]) for row in run("config", "--json").document["settings"]}
+    assert rows["search.default_top"] == (5, "file")
 
 
 def test_list_says_where_each_value_comes_from(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

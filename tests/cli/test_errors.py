@@ -24,6 +24,8 @@ FAILING = [
     ["search", "'AND AND ('"],
     ["get", "\x00"],
     ["get", "nowhere#L0"],
+    ["add", ""],
+    ["add", "~no-such-user/notes"],
     ["add", "--jsonl", "/nowhere.jsonl"],
     ["import", "/nowhere.pack"],
     ["export", "/nowhere/deep/kb.pack"],

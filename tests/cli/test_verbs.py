@@ -358,6 +358,18 @@ def test_remove(run: Run, filled: Path, sample: Path) -> None:
     assert run("remove", "nowhere", "--json").code == 2
 
 
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_name_removes_nothing(
+    run: Run, filled: Path, sample: Path, monkeypatch: pytest.MonkeyPatch, empty: str
+) -> None:
+    monkeypatch.chdir(sample)  # where the documents come from
+    before = run("list", "--json").document["returned"]
+    for verb in ("remove", "get"):
+        refused = run(verb, empty, "--json")
+        assert (refused.code, refused.error["code"]) == (2, "usage")
+    assert run("list", "--json").document["returned"] == before
+
+
 # ---------------------------------------------------------------- upkeep
 
 

@@ -104,6 +104,7 @@ def test_H08_index_version_names_the_legs_used(make_base: MakeBase, fruit: dict[
     assert versions["hybrid"] == f"hybrid:{lexical}+{vector}"
     for mode in ("lexical", "vector", "hybrid"):
         assert ModeRetriever(base.engine, mode).index_version == versions[mode]  # type: ignore[arg-type]
+    assert base.status().index_version == versions["hybrid"]
 
 
 def test_H09_explain_shows_what_each_leg_contributed(make_base: MakeBase, fruit: dict[str, str]) -> None:
@@ -115,6 +116,17 @@ def test_H09_explain_shows_what_each_leg_contributed(make_base: MakeBase, fruit:
         assert total == pytest.approx(hit.score, abs=1e-8)
     assert result.trace["filters"]["shrank"]
     assert result.trace["filters"]["documents_kept"] == 5
+
+
+@pytest.mark.parametrize("embedder", ["default", "none"])
+@pytest.mark.parametrize("profile", ["notes", "strict", "memory", "snippets"])
+def test_H09_contributions_add_up(make_base: MakeBase, fruit: dict[str, str], profile: str, embedder: str) -> None:
+    result = make_base(fruit, embedder=embedder).search("git history", explain=True, profile=profile, budget=200)
+    assert result.trace is not None
+    for hit, told in zip(result.hits, result.trace["hits"], strict=True):
+        whole = hit.retrieval.rrf_score if hit.retrieval.rrf_score is not None else told["relevance"]
+        added = sum(told[leg]["contribution"] or 0.0 for leg in ("lexical", "vector"))
+        assert added == pytest.approx(whole, abs=2e-9)
 
 
 def test_H10_two_runs_are_the_same_bytes(make_base: MakeBase, fruit: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import subprocess
@@ -54,9 +55,30 @@ def test_L03_single_quotes_pass_fts5_as_written(make_base: MakeBase, fruit: dict
     found = search(base, "'git NOT history'")
     assert [hit.doc_path for hit in found.hits] == ["c.md"]
     assert found.hits[0].retrieval.tier == "raw"
+    for profile, alpha in itertools.product(("notes", "strict", "memory", "snippets"), (None, 0.0, 1.0)):
+        found = base.search("'git NOT history'", profile=profile, alpha=alpha)
+        assert [hit.doc_path for hit in found.hits] == ["c.md"], "nor does the vector leg bring in what is excluded"
     with pytest.raises(QueryError) as caught:
         search(base, "'git AND AND'")
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("expression", "position"),
+    [
+        ("git AND AND", 8),
+        ("git AND (", 9),
+        ("(git))", 5),
+        ('git "open', 4),
+        ('"a" "b""c', 4),
+        ("git OR nowhere:x", 7),
+        ("NEAR(a b, x)", 10),
+    ],
+)
+def test_L03_a_bad_expression_shows_where(make_base: MakeBase, expression: str, position: int) -> None:
+    with pytest.raises(QueryError, match=f"at character {position + 1}:") as caught:
+        search(make_base({"a.md": "git"}), f"'{expression}'")
+    assert caught.value.details["position"] == position
 
 
 def test_L03_double_quotes_are_an_exact_phrase(make_base: MakeBase) -> None:

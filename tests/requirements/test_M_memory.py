@@ -140,6 +140,29 @@ def test_M06_cjk_runs_match_each_on_their_own(make_base: MakeBase) -> None:
     assert {hit.retrieval.tier for hit in result.hits} == {"like"}
 
 
+@pytest.mark.parametrize("profile", ["notes", "strict", "memory", "snippets"])
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("회의는 언제 시작하나요?", "ko.md"),
+        ("회의에서", "ko.md"),
+        ("怎么备份", "zh.md"),
+        ("备份恢复", "zh.md"),
+        ("議題は", "ja.md"),
+    ],
+)
+def test_M06_a_particle_does_not_hide_a_word(make_base: MakeBase, profile: str, query: str, wanted: str) -> None:
+    texts = {
+        "ko.md": "오늘 회의 일정은 세 시에 시작합니다",
+        "zh.md": "恢复数据，每天晚上备份。",
+        "ja.md": "今日の議題を送る",
+    }
+    base = make_base(texts, embedder="none")
+    assert [hit.doc_path for hit in base.search(query, profile=profile).hits] == [wanted]
+    assert base.search("존재하지않는단어", profile=profile).returned == 0
+    assert base.search(f'"{query}"', profile=profile).returned == 0, "a phrase stays whole"
+
+
 def test_M07_dated_memories_fade_and_others_do_not(make_base: MakeBase, memories: dict[str, str]) -> None:
     result = search(make_base(memories), "login bug user")
     decay = {hit.doc_path: hit.retrieval.decay for hit in result.hits}

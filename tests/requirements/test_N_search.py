@@ -163,6 +163,9 @@ def test_N11_threshold_cuts_below_and_keeps_equal(make_base: MakeBase, fruit: di
     assert all(hit.score >= 0.02 for hit in base.search("git history", top=50, threshold=0.02).hits)
     third = everything.hits[2].score
     assert base.search("git history", top=50, threshold=third).hits[-1].score == third
+    for cut in ({"threshold": float("nan")}, {"min_score": float("nan")}):
+        with pytest.raises(UsageError):
+            base.search("git history", **cut)  # type: ignore[arg-type]
 
 
 def test_N12_top(make_base: MakeBase, fruit: dict[str, str]) -> None:
@@ -215,3 +218,12 @@ def test_a_failing_remote_model_is_reported_each_time(make_base: MakeBase, fruit
         assert "made to fail" in result.warnings[0]
     with pytest.raises(KBError, match="made to fail"):
         base.search("git", mode="vector")
+
+
+def test_a_query_of_phrases_finds_only_what_holds_them(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "the quick brown fox", "b.md": "the brown quick fox", "c.md": "a fast red wolf"})
+    for profile in ("notes", "strict", "memory", "snippets"):
+        result = base.search('"quick brown"', profile=profile)
+        assert paths(result) == ["a.md"]
+        assert "phrase" in (result.vector.reason or "")
+    assert len(paths(base.search('"quick brown" wolf'))) == 3

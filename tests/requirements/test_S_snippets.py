@@ -78,6 +78,18 @@ def test_S03_no_embedder_is_full_text_only(make_base: MakeBase, library: list[kb
     assert all(hit.retrieval.vector_rank is None for hit in result.hits)
 
 
+@pytest.mark.parametrize("profile", ["notes", "strict", "memory", "snippets"])
+def test_S03_no_embedder_is_full_text_at_any_alpha(
+    make_base: MakeBase, library: list[kb.Document], profile: str
+) -> None:
+    base = make_base(library, embedder="none")
+    words = base.search("connect", profile=profile, alpha=0.0)
+    result = base.search("connect", profile=profile, alpha=1.0)
+    assert result.returned == words.returned == 5
+    assert [hit.score for hit in result.hits] == [hit.score for hit in words.hits]
+    assert result.lexical.ran and result.warnings
+
+
 def test_S04_the_query_is_embedded_at_search_time(make_base: MakeBase, library: list[kb.Document]) -> None:
     counting = CountingEmbedder()
     base = make_base(library, embedder=counting)

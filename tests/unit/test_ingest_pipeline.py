@@ -186,6 +186,23 @@ def test_a_failing_embedder_leaves_chunks_pending_and_the_next_run_fills_them(tm
     assert base.store.status().pending == 0
 
 
+def test_an_embedder_that_cannot_even_name_itself_keeps_no_document_out(tmp_path: Path) -> None:
+    class Dead(Counting):
+        @property
+        def info(self) -> ModelInfo:
+            raise EmbedderFailed("nobody answers")
+
+    root, base = write(tmp_path / "r", NOTES), Base(Dead())
+    report = base.add(root)
+    assert (report.added, report.ok) == (4, True)
+    assert "nobody answers" in report.warnings[0]
+    record = put([Document("x.md", "x")], store=base.store, embedder=Dead(), settings=SETTINGS)
+    assert (record.added, len(record.warnings)) == (1, 1)
+    base.embedder = Counting()
+    base.add(root)
+    assert base.store.status().pending == 0
+
+
 def test_another_model_gets_vectors_for_everything(tmp_path: Path) -> None:
     root, base = write(tmp_path / "r", NOTES), Base(Counting(32))
     base.add(root)
@@ -226,6 +243,21 @@ def test_a_vanished_or_empty_root_loses_nothing(tmp_path: Path) -> None:
     assert (report.added, [issue.code for issue in report.failed]) == (1, ["root_vanished"])
     assert base.add(root, options=AddOptions(prune=True)).removed == 4
     assert list(base.documents()) == ["o.md"]
+
+
+def test_a_path_that_never_was_is_a_failure_and_the_rest_goes_on(tmp_path: Path) -> None:
+    root, base = write(tmp_path / "r", NOTES), Base()
+    nowhere = tmp_path / "nowhere"
+    report = base.add(nowhere, root)
+    assert (report.added, report.ok) == (4, False)
+    assert [(issue.path, issue.code) for issue in report.failed] == [(str(nowhere), "no_such_path")]
+    with pytest.raises(UsageError) as none_there:
+        base.add(nowhere, tmp_path / "nor")
+    assert none_there.value.exit_code == 2
+    shutil.rmtree(root)
+    report = base.add(nowhere, root)  # a missing one does not hide a vanished one
+    assert sorted(issue.code for issue in report.failed) == ["no_such_path", "root_vanished"]
+    assert len(base.documents()) == 4
 
 
 def test_a_folder_that_is_suddenly_empty_keeps_many_documents(tmp_path: Path) -> None:

@@ -109,6 +109,10 @@ DERIVED: dict[str, tuple[str, Damage]] = {
     "vector slots": ("vector", sql("UPDATE vectors_chunks SET validity = zeroblob(8)")),
     "other dimension": ("vector", sql("UPDATE meta SET value = json_set(value, '$.dimension', 9) WHERE key = 'model'")),
     "revision": ("meta", sql("UPDATE meta SET value = 'x' WHERE key = 'revision'")),
+    "model unreadable": ("meta", sql("UPDATE meta SET value = '{cut' WHERE key = 'model'")),
+    "model of other fields": ("meta", sql("UPDATE meta SET value = '{}' WHERE key = 'model'")),
+    "model missing": ("meta", sql("DELETE FROM meta WHERE key = 'model'")),
+    "vectors denied": ("meta", sql("UPDATE meta SET value = 'none' WHERE key = 'vectors'")),
     "state of vectors": ("meta", sql("DELETE FROM meta WHERE key = 'vectors'")),
 }  # fmt: skip
 NOT_DERIVED: dict[str, tuple[str, Damage]] = {

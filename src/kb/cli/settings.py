@@ -91,7 +91,7 @@ def settings(path: Path, session: Session) -> list[tuple[str, Any, str]]:
             key = f"{section}.{each.name}"
             name = f"KB_{section}_{each.name}".upper()
             value = getattr(getattr(found, section), each.name)
-            origin = name if name in os.environ else _origin(text, (section, each.name))
+            origin = name if os.environ.get(name) else _origin(text, (section, each.name))
             rows.append((key, value, "profile" if value is None and section == "search" else origin))
     for collection, profile in sorted((found.collections or {}).items()):
         rows.append((f"collections.{collection}.profile", profile, "file"))

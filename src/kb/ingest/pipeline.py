@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from kb.config import IngestSettings
-from kb.errors import RootVanished
+from kb.errors import RootVanished, UsageError
 from kb.ingest.build import day_of, iso
 from kb.ingest.discover import scan
 from kb.ingest.options import AddOptions
@@ -42,17 +42,21 @@ def add(paths: Iterable[str | os.PathLike[str]], *, store: Store, embedder: Embe
     stop = stop or threading.Event()
     indexed_at = utc_now((now or datetime.now(UTC)).astimezone(UTC))
     collection = options.collection or DEFAULT_COLLECTION
-    wanted = targets(paths, documents_of(store, collection))
+    wanted, missing = targets(paths, documents_of(store, collection))
+    if missing and not wanted:
+        raise _no_such_path(missing)
     run = Run(Writer(store, embedder, stop, on_event))
+    for issue in missing:
+        run.fail(issue)
     refused = 0
     try:
-        declare_model(store, embedder)
+        declare_model(run.writer)
         for target in wanted:
             refused += not _sync(run, target, store, settings, options, indexed_at, stop)
         run.writer.fill_pending()
     except (KeyboardInterrupt, Stopped):
         run.interrupted = True
-    if refused and refused == len(wanted) and not run.interrupted:
+    if refused and refused == len(wanted) and not missing and not run.interrupted:
         raise _root_vanished(run.failed)
     return run.report()
 
@@ -139,6 +143,15 @@ def _remove(run: Run, documents: list[StoredDocument], store: Store, stop: threa
         run.removed += store.remove([document.doc_id for document in part])
         for document in part:
             run.writer.on_event(Progress("removed", document.path, run.writer.done, run.writer.total))
+
+
+def _no_such_path(missing: list[Issue]) -> UsageError:
+    more = f" (nor {len(missing) - 1} more)" if len(missing) > 1 else ""
+    return UsageError(
+        f"there is no file or folder '{missing[0].path}'{more}",
+        fix="check the path: kb add PATH",
+        details={"paths": [issue.path for issue in missing]},
+    )
 
 
 def _root_vanished(failed: list[Issue]) -> RootVanished:

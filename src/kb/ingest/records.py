@@ -42,7 +42,7 @@ def put(documents: Iterable[Document], *, store: Store, embedder: Embedder | Non
     indexed_at = utc_now((now or datetime.now(UTC)).astimezone(UTC))
     run = Run(Writer(store, embedder, stop, on_event))
     try:
-        declare_model(store, embedder)
+        declare_model(run.writer)
         for group in _groups(documents, run):
             if stop.is_set():
                 raise Stopped

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb.errors import UsageError
 from kb.ingest.names import printable
-from kb.types import StoredDocument
+from kb.types import Issue, StoredDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,18 @@ def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def targets(paths: Iterable[str | os.PathLike[str]], documents: Sequence[StoredDocument]) -> list[Target]:
-    """The targets of the given paths, outer ones first; raises UsageError for a path that never was."""
+def targets(
+    paths: Iterable[str | os.PathLike[str]], documents: Sequence[StoredDocument]
+) -> tuple[list[Target], list[Issue]]:
+    """The targets of the given paths, outer ones first, and the paths that never were."""
     known = {document.root for document in documents if document.root is not None}
     scopes = sorted({_absolute(path) for path in paths}, key=lambda scope: (scope.count(os.sep), os.fsencode(scope)))
     found: list[Target] = []
+    missing: list[Issue] = []
     for scope in scopes:
         if not os.path.lexists(scope) and not _remembered(scope, known, documents):
-            raise UsageError(f"there is no file or folder '{printable(scope)}'", fix="check the path: kb add PATH")
+            missing.append(Issue(printable(scope), "no_such_path", "there is no such file or folder"))
+            continue
         if any(within(scope, target.scope) for target in found):
             continue
         roots = [root for root in (*known, *(target.root for target in found)) if within(scope, root)]
@@ -42,7 +46,7 @@ def targets(paths: Iterable[str | os.PathLike[str]], documents: Sequence[StoredD
         else:
             root = os.path.dirname(scope)
         found.append(Target(root, scope))
-    return found
+    return found, missing
 
 
 def _remembered(scope: str, known: set[str], documents: Sequence[StoredDocument]) -> bool:

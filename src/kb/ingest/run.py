@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from kb.errors import EmbedderFailed
 from kb.ingest.write import OnEvent, Writer
-from kb.protocols import Embedder, Store
+from kb.protocols import Store
 from kb.types import AddReport, Filters, Issue, Progress, StoredDocument
 
 __all__ = ["OnEvent", "Run", "declare_model", "documents_of"]
@@ -51,15 +52,19 @@ class Run:
         )
 
 
-def declare_model(store: Store, embedder: Embedder | None) -> None:
+def declare_model(writer: Writer) -> None:
     """Tell the store whose vectors come now; those of another model are dropped and made again."""
-    if embedder is None:
+    if writer.embedder is None:
         return
-    info = embedder.info
-    with store.snapshot() as snapshot:
+    try:
+        info = writer.embedder.info  # a remote one is asked for its dimension
+    except EmbedderFailed as cause:
+        writer.go_without(cause)
+        return
+    with writer.store.snapshot() as snapshot:
         current = snapshot.model
     if current != info:
-        store.set_model(info)
+        writer.store.set_model(info)
 
 
 def documents_of(store: Store, collection: str) -> list[StoredDocument]:

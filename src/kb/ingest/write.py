@@ -79,6 +79,11 @@ class Writer:
                 Progress("document", entry.document.path, self.done, self.total, len(entry.chunks), reason=fate)
             )
 
+    def go_without(self, cause: EmbedderFailed) -> None:
+        """Ask no more in this run: each try may take its whole time limit. What has no vector is found by its words."""
+        self.warnings.append(f"embedding failed: {cause.message}; the next 'kb add' embeds what is missing")
+        self.embedder = None
+
     def _embedded(self, entries: Sequence[Entry]) -> list[Entry]:
         if self.embedder is None:
             return list(entries)
@@ -108,8 +113,7 @@ class Writer:
             try:
                 made = self.embedder.embed_passages([texts[embed_hash] for embed_hash in part])
             except EmbedderFailed as cause:
-                self.warnings.append(f"embedding failed: {cause.message}; the next 'kb add' embeds what is missing")
-                self.embedder = None  # ask no more in this run: each try may take its whole time limit
+                self.go_without(cause)
                 break
             vectors.update(zip(part, made, strict=True))
             at += len(part)

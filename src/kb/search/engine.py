@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,9 +19,9 @@ from kb.search.hits import IsStale, Showing, hydrate
 from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
 from kb.search.query import ParsedQuery, parse
 from kb.search.snippet import Marker
+from kb.text import LEXICAL_VERSION
 from kb.types import Mode, ModelInfo, Query, SearchResult
 
-LEXICAL_VERSION = "fts5-1"  # changes when the same text and query would give other keyword candidates
 DEPTH_FLOOR = 100  # candidates are never fewer than for this top, so that `--top 10` begins `--top 100`
 MIN_DEPTH = 50
 
@@ -57,6 +58,9 @@ class Engine:
             cursor = decode(query.cursor, question=question, revision=snapshot.revision) if query.cursor else None
             start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
             lexical, vector = self._candidates(snapshot, plan, depth_top)
+            if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
+                plan = replace(plan, fusion=fusion_of(plan.profile, alpha=0.0))  # alpha 1, and no vectors: words answer
+                lexical, _ = self._candidates(snapshot, plan, depth_top)
             ranking = self._rank(snapshot, plan, lexical, vector)
             page = ranking[start : start + plan.top]
             hits = pack(
@@ -64,7 +68,11 @@ class Engine:
             )
             end = start + len(hits)
             more = Cursor(end, depth_top, snapshot.revision, question).encode() if end < len(ranking) else None
-            trace = explain.trace(snapshot, plan.query, plan.fusion, page, lexical, vector) if query.explain else None
+            trace = (
+                explain.trace(snapshot, plan.query, plan.fusion, page[: len(hits)], lexical, vector)
+                if query.explain
+                else None
+            )
             revision = snapshot.revision
         return SearchResult(
             query=query.text,
@@ -100,6 +108,9 @@ class Engine:
             raise UsageError(f"alpha must be between 0 and 1, not {query.alpha}", fix="--alpha 0.5")
         if query.budget is not None and query.budget < 1:
             raise UsageError(f"the budget must be at least 1 token, not {query.budget}", fix="--budget 2000")
+        for name, cut in (("threshold", query.threshold), ("min_score", query.min_score)):
+            if cut is not None and math.isnan(cut):  # nothing is above it: no cut but a mistake
+                raise UsageError(f"{name} must be a number, not {cut}", fix=f"--{name.replace('_', '-')} 0.5")
         mode = query.mode
         fusion: Fusion = fusion_of(profile, query.alpha)
         if mode != "hybrid":
@@ -190,8 +201,8 @@ def _not_asked(plan: Plan) -> tuple[str, str]:
         return ("the query is empty", "the query is empty")
     if plan.mode != "hybrid":
         return ("", "the mode is lexical") if plan.mode == "lexical" else ("the mode is vector", "")
-    weights = plan.fusion.weights
-    return ("" if weights[0] > 0 else "its weight is 0", "" if weights[1] > 0 else "its weight is 0")
+    lexical, vector = ("" if weight > 0 else "its weight is 0" for weight in plan.fusion.weights)
+    return (lexical, plan.parsed.exact or vector)
 
 
 def _paths(snapshot: Snapshot, chunk_ids: list[str]) -> dict[str, str]:

@@ -21,12 +21,12 @@ def trace(
         "filters": _filters(snapshot, query.filters),
         "candidates": {"lexical": lexical.leg.candidates, "vector": vector.leg.candidates},
         "timing": {"lexical_ms": lexical.leg.ms, "vector_ms": vector.leg.ms},
-        "hits": [_contributions(item, fusion, bm25) for item in page],
+        "hits": [_contributions(item, fusion, (lexical.leg.ran, vector.leg.ran), bm25) for item in page],
     }
 
 
-def _contributions(item: Fused, fusion: Fusion, bm25: dict[str, float]) -> dict[str, Any]:
-    lexical, vector = fusion.contributions(item)
+def _contributions(item: Fused, fusion: Fusion, ran: tuple[bool, bool], bm25: dict[str, float]) -> dict[str, Any]:
+    lexical, vector = fusion.contributions(item, ran)
     return {
         "chunk_id": item.chunk_id,
         "score": item.score,

@@ -74,8 +74,8 @@ class RRF:
             fused.append(_fused(chunk_id, score, normalized, round(raw, DIGITS), lexical, vector))
         return sorted(fused, key=lambda item: item.order)
 
-    def contributions(self, item: Fused) -> tuple[float | None, float | None]:
-        """What each leg adds to the raw score, for ``--explain``."""
+    def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
+        """What each leg adds to the raw score, for ``--explain``; ``ran`` says which legs did."""
         lexical, vector = self.weights
         return (
             round(lexical / (self.k + item.lexical.rank), DIGITS) if item.lexical else None,
@@ -109,8 +109,8 @@ class Weighted:
             fused.append(_fused(chunk_id, score, min(1.0, score), None, lexical, vector))
         return sorted(fused, key=lambda item: item.order)
 
-    def contributions(self, item: Fused) -> tuple[float | None, float | None]:
-        keyword, cosine = self._shares(True, True)
+    def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
+        keyword, cosine = self._shares(*ran)
         return (
             round(item.lexical.score * keyword, DIGITS) if item.lexical else None,
             round(item.vector.score * cosine, DIGITS) if item.vector else None,
@@ -136,7 +136,7 @@ class Single:
         found = [_fused(chunk_id, item.score, item.score, None, lexical, vector) for chunk_id, item in leg.items()]
         return sorted(found, key=lambda item: leg[item.chunk_id].rank)
 
-    def contributions(self, item: Fused) -> tuple[float | None, float | None]:
+    def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
         return (item.lexical.score if item.lexical else None, item.vector.score if item.vector else None)
 
 

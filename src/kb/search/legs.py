@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from kb.analysis import stems
-from kb.errors import EmbedderFailed, IndexMismatch, KBError, UsageError
+from kb.errors import EmbedderFailed, IndexMismatch, KBError, QueryTimeout, UsageError
 from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
-from kb.search.query import ParsedQuery
+from kb.search.query import PAIRS_LEAST, ParsedQuery
 from kb.text import index_text, scripts, unreadable_share
-from kb.types import Candidate, Filters, Leg, ModelInfo, StoredChunk, StoredDocument, Tier
+from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier
 
 # With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
 # stands in half of the chunks, as every word does in a store of one or two. |b| is therefore taken as at least this
@@ -53,18 +54,30 @@ class LexicalLeg:
         asked = query.first(self.join, self.deadline)
         found = snapshot.match(asked, where, limit)
         if not found:
-            fallback = query.last(self.join, self.deadline)
-            if fallback is not None:
-                substrings = snapshot.match(fallback, where, limit)
-                if fallback.join == "all":  # this tier scores by the number of words found
-                    substrings = [hit for hit in substrings if hit.score >= len(fallback.terms)]
-                asked, found = (fallback, substrings) if substrings else (asked, found)
+            asked, found = self._substrings(snapshot, query, where, limit) or (asked, found)
         scores = [(hit.chunk_id, hit.score) for hit in found]
         if self.floor:
             scores = _lift(scores, lambda ids: _coverage(snapshot, asked.tier, query, ids))
         shown = [(chunk_id, round(bounded(score), DIGITS)) for chunk_id, score in scores]
         leg = Leg(snapshot.lexical_engine, True, asked.tier if found else None, len(found), _ms(started))
         return Found(ranked(shown), leg, tuple(found))
+
+    def _substrings(
+        self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int
+    ) -> tuple[LexicalQuery, list[Candidate]] | None:
+        """What is tried when words find nothing; this tier scores by the number of words found."""
+        last = query.last(self.join, self.deadline)
+        if last is not None:
+            least = len(last.terms) if last.join == "all" else 0.0
+            if found := [hit for hit in snapshot.match(last, where, limit) if hit.score >= least]:
+                return last, found
+        pairs = query.pairs(self.deadline)
+        if pairs is not None:
+            least = PAIRS_LEAST * len(pairs.terms)
+            with suppress(QueryTimeout):  # one look more than was promised is not worth an error
+                if found := [hit for hit in snapshot.match(pairs, where, limit) if hit.score >= least]:
+                    return pairs, found
+        return None
 
 
 @dataclass(frozen=True, slots=True)

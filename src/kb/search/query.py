@@ -12,6 +12,8 @@ from kb.search.stopwords import STOPWORDS
 from kb.text import cjk_run, has_cjk, nfc, pieces
 from kb.types import LexicalQuery, Term
 
+PAIRS_LEAST = 0.25  # share of a query's character pairs that a chunk must hold: one of the three of "회의에서"
+MOST_PAIRS = 12  # each costs a look at every chunk in such a script: 62 ms for 20,000 (docs/decisions/002-store.md)
 _PHRASE = re.compile(r'"([^"]*)"')
 _PART = re.compile(r"[^\W_]+")  # what unicode61 keeps together: letters and digits, without the underscore
 _POSSESSIVE = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
@@ -30,6 +32,15 @@ class ParsedQuery:
     def empty(self) -> bool:
         return not self.terms and self.raw is None
 
+    @property
+    def exact(self) -> str | None:
+        """Why nothing but words can answer, if so."""
+        if self.raw is not None:
+            return "an FTS5 expression is about words: a NOT means nothing to a vector"
+        if self.terms and all(term.phrase for term in self.terms):
+            return "an exact phrase is about words"
+        return None
+
     def first(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery:
         """The tier that a query starts with."""
         if self.raw is not None:
@@ -40,8 +51,8 @@ class ParsedQuery:
         return LexicalQuery(tier="fts", terms=terms, join=join, deadline=deadline)
 
     def last(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery | None:
-        """The tier for when the first one found nothing: substrings. Words joined by "all" stay so, but CJK does not:
-        a question in a script without spaces never matches as a whole."""
+        """Words as substrings. Words joined by "all" stay so, but CJK does not: a question in a script without spaces
+        never matches as a whole."""
         if self.raw is not None:
             return None
         words = [t for t in _runs(_without_stopwords(self.terms)) if has_cjk(t.text) or len(t.text) >= 3]
@@ -49,6 +60,11 @@ class ParsedQuery:
             return None
         terms = tuple(dict.fromkeys(words))
         return LexicalQuery(tier="like", terms=terms, join="any" if self.cjk else join, deadline=deadline)
+
+    def pairs(self, deadline: float | None) -> LexicalQuery | None:
+        """For when no run is found either, as its particle hides it ("회의는", "회의를"): the character pairs of runs."""
+        terms = _pairs(self.terms) if self.cjk and self.raw is None else ()
+        return LexicalQuery(tier="like", terms=terms, deadline=deadline) if terms else None
 
 
 def parse(text: str, settings: SearchSettings) -> ParsedQuery:
@@ -120,3 +136,10 @@ def _runs(terms: tuple[Term, ...]) -> tuple[Term, ...]:
             if cjk_run().fullmatch(piece) or _PART.search(piece):
                 found.append(Term(piece.strip(_TRIM)))
     return tuple(found)
+
+
+def _pairs(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The character pairs of CJK runs that are no phrase."""
+    runs = [run for term in terms if not term.phrase for run in cjk_run().findall(term.text)]
+    found = dict.fromkeys(run[at : at + 2] for run in runs for at in range(len(run) - 1))
+    return tuple(map(Term, list(found)[:MOST_PAIRS]))

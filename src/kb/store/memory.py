@@ -12,6 +12,7 @@ from pathlib import Path
 from kb.errors import NotFound, StaleCursor, StoreError
 from kb.store import oracle
 from kb.store.entries import prepare, unit
+from kb.text import LEXICAL_VERSION
 from kb.types import (
     Candidate,
     CheckReport,
@@ -133,6 +134,7 @@ class MemoryStore:
 
     def status(self) -> Status:
         state = self._open()
+        model = state.model
         documents = sorted(state.documents.values(), key=_place)
         return Status(
             location="memory:",
@@ -143,14 +145,14 @@ class MemoryStore:
             chunks=len(state.chunks),
             vectors=sum(map(bool, state.vectors.values())),
             bytes=0,
-            model=state.model,
+            model=model,
             embedder=None,
             pending=len(state.chunks) - len(state.vectors),
             by_type=Counter(sorted(document.type for document in documents)),
             by_collection=Counter(document.collection for document in documents),
             tags=Counter(sorted(tag for document in documents for tag in document.tags)),
             roots=tuple(sorted({document.root for document in documents if document.root is not None})),
-            index_version=f"hybrid:fts5.1+{state.model.label}" if state.model else "lexical:fts5.1",
+            index_version=f"hybrid:{LEXICAL_VERSION}+{model.label}" if model else f"lexical:{LEXICAL_VERSION}",
             last_indexed_at=max((document.indexed_at for document in documents), default=None) or None,
         )
 

@@ -17,7 +17,9 @@ WEIGHTS = (3.0, 2.0, 1.0)
 SHORT = 3  # a trigram index cannot see words of fewer characters
 PARTIAL_SCALE = 0.9  # a chunk that holds only parts of a run ranks below any that holds the whole of it
 PARTIAL_LEAST = 0.5  # share of the distinct character pairs of a run that a partial match must hold
+PLACES = 100  # at most so many places of a token are tried, to see which one spoils an expression
 PARTIAL_POOL = 500  # chunks looked at for partial matches: the best by bm25 over the trigrams of the run
+_CLOSED = re.compile(r'(?:[^"]|"(?:[^"]|"")*+")*+')  # all before a string that is not closed; "" stands for a quote
 
 
 def title_index(document: StoredDocument) -> str:
@@ -88,10 +90,12 @@ def trigrams(word: str) -> list[str]:
 
 
 def bad_expression(raw: str, message: str) -> QueryError:
-    near = re.search(r'near "(.*)"', message)
-    position = raw.find(near.group(1)) if near else -1
-    if near and not near.group(1):  # FTS5's way of saying that the expression ended too early
+    near = re.search(r'(?:near|got) "(.*)"|no such column: (.*)', message, re.DOTALL)
+    position = _first_wrong(raw, near[1] or near[2] or "", message) if near else -1
+    if near and near[1] == "":  # FTS5's way of saying that the expression ended too early
         position, message = len(raw), "it ends too early"
+    elif message == "unterminated string":
+        position = len(raw) - len(_CLOSED.sub("", raw, count=1))
     details: dict[str, Any] = {"message": message}
     if position >= 0:
         details["position"] = position
@@ -99,3 +103,19 @@ def bad_expression(raw: str, message: str) -> QueryError:
     return QueryError(
         f"not an FTS5 expression{where}: {message}", fix="search without the single quotes", details=details
     )
+
+
+def _first_wrong(raw: str, token: str, message: str) -> int:
+    """Where the token stands that FTS5 stumbled over: it names it only, and it may stand elsewhere by right."""
+    import apsw
+
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(title, heading, body)")
+    places = [found.start() for found in re.finditer(re.escape(token), raw)] if token else []
+    for place in places[:PLACES]:
+        try:
+            connection.execute("SELECT 1 FROM t WHERE t MATCH ?", (raw[: place + len(token)],)).fetchall()
+        except apsw.SQLError as cause:
+            if str(cause) == message:
+                return place
+    return places[0] if places else -1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import apsw
 
@@ -18,6 +19,7 @@ from kb.store.sqlite import schema, vectorcheck, vectors, where
 from kb.store.sqlite.connect import Place, missing, reader, recognise, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, checksum, to_chunk, unpack
+from kb.store.sqlite.snapshot import to_model
 from kb.store.wording import heading_index, is_cjk
 from kb.text import index_text
 from kb.types import DOC_TYPES, TRUST_LEVELS, CheckReport, Problem
@@ -73,7 +75,7 @@ def _guarded(test: Check, connection: apsw.Connection) -> list[Problem]:
     """A check that itself stumbles over the damage has found it."""
     try:
         return list(test(connection))
-    except (apsw.Error, ValueError, TypeError, IndexError) as cause:
+    except (apsw.Error, ValueError, TypeError, LookupError) as cause:
         code = {"_fts": "fts", "_fts_rows": "fts"}.get(test.__name__, test.__name__.strip("_"))
         return [Problem(code if code in REPAIRABLE else "file", f"{type(cause).__name__}: {cause}", code in REPAIRABLE)]
 
@@ -117,8 +119,21 @@ def _meta(connection: apsw.Connection) -> Iterator[Problem]:
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     if not isinstance(meta.get("revision"), int) or meta["revision"] < 0:
         yield Problem("meta", f"the revision is {meta.get('revision')!r}")
+    known = readable_model(meta)
+    if not known:
+        yield Problem("meta", f"the model is {meta.get('model', 'missing')!r}")
     if meta.get("vectors") not in ("none", "ready", "leftovers", "stale"):
         yield Problem("meta", f"the state of the vectors is {meta.get('vectors')!r}")
+    elif known and meta["vectors"] == "none" and meta["model"] is not None:
+        yield Problem("meta", "there is a model, but its vectors are said not to be there")
+
+
+def readable_model(meta: Mapping[str, Any]) -> bool:
+    try:
+        to_model(meta["model"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _orphan(connection: apsw.Connection) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ import apsw
 
 from kb.errors import StoreCorrupt, StoreError
 from kb.store.sqlite import salvage, vectorcheck, vectors, where, write
-from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, reference
+from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, readable_model, reference
 from kb.store.sqlite.connect import Place, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document, unpack
@@ -92,9 +92,11 @@ def _meta(connection: apsw.Connection) -> list[str]:
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     if not isinstance(meta.get("revision"), int) or meta["revision"] < 0:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (int(datetime.now(UTC).timestamp()),))
-    connection.execute("INSERT OR IGNORE INTO meta VALUES ('model', NULL)")
-    if meta.get("vectors") not in ("none", "ready", "leftovers", "stale"):
-        state = "ready" if meta.get("model") and write.has_table(connection) else "none"
+    if not readable_model(meta):
+        meta["model"] = None  # whose vectors these are is no longer known: the next add makes them anew
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', NULL)")
+    if meta.get("vectors") not in ("ready", "leftovers", "stale"):
+        state = "none" if meta["model"] is None else "ready" if write.has_table(connection) else "stale"
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (state,))
     return ["meta: revision and state set again"]
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x6B622E31  # "kb.1", at byte 68 of the file
-LEXICAL_VERSION = "fts5.1"  # raised whenever the words of the index change: tokenizer, columns, index text
 
 V1 = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;

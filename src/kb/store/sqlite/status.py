@@ -9,8 +9,8 @@ import apsw
 
 from kb.store.sqlite.connect import Place
 from kb.store.sqlite.rows import unpack
-from kb.store.sqlite.schema import LEXICAL_VERSION
 from kb.store.sqlite.write import model_of, pending, state_of
+from kb.text import LEXICAL_VERSION
 from kb.types import Status
 
 BY_TYPE = "SELECT type, count(*) FROM documents GROUP BY type ORDER BY type"
@@ -26,7 +26,6 @@ def status(connection: apsw.Connection, place: Place) -> Status:
     model = model_of(connection)
     counted = state_of(connection) in ("ready", "leftovers")
     held = "SELECT count(*) FROM vectors_rowids WHERE rowid IN (SELECT id FROM chunks)"
-    lexical = LEXICAL_VERSION
     return Status(
         location=str(place.folder),
         engine="sqlite",
@@ -43,7 +42,7 @@ def status(connection: apsw.Connection, place: Place) -> Status:
         by_collection=_counts(connection, BY_COLLECTION),
         tags=_counts(connection, BY_TAG),
         roots=tuple(unpack(row[0]) or "" for row in connection.execute(ROOTS)),
-        index_version=f"hybrid:{lexical}+{model.label}" if model else f"lexical:{lexical}",
+        index_version=f"hybrid:{LEXICAL_VERSION}+{model.label}" if model else f"lexical:{LEXICAL_VERSION}",
         last_indexed_at=connection.execute("SELECT max(indexed_at) FROM documents").get or None,
     )
 

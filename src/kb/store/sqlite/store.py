@@ -17,6 +17,7 @@ from kb.store.sqlite import write
 from kb.store.sqlite.connect import Place, Pool, prepare, writer
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.lease import lease
+from kb.store.sqlite.scrub import scrub
 from kb.store.sqlite.snapshot import SQLiteSnapshot
 from kb.store.sqlite.status import status
 from kb.types import CheckReport, Entry, ModelInfo, Status, Vector
@@ -42,6 +43,7 @@ class SQLiteStore:
         self._leg = legs.Vectors(vector_engine)
         self._writing = threading.RLock()
         self._writer: apsw.Connection | None = None
+        self._dropped = False  # whether something of a removed text may be left in the file
         with typed():
             prepare(self._place, create=create and not read_only, wait_s=wait_s)
             self._identity = self._place.identity()
@@ -98,6 +100,7 @@ class SQLiteStore:
             if count:
                 _next_revision(connection, count)
         if count:
+            self._dropped = True
             self._fold()  # so that nothing of the text stays in the log either
         return count
 
@@ -165,11 +168,13 @@ class SQLiteStore:
                     raise
 
     def _fold(self) -> None:
-        """Move the log into the database and empty it; a reader that still needs it is not waited for."""
+        """Move the log into the database, empty it, and wipe what was dropped; a reader in the way is not waited for."""
         with self._writing, suppress(apsw.BusyError, apsw.LockedError):
             if self._writer is not None:
                 with lease(self._place.lock, self._wait_s):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+                    if self._dropped and scrub(self._writer, self._place):
+                        self._dropped = False
 
     def _current(self) -> Pool:
         """The pool, renewed when the file has been replaced underneath: old connections would read and write a ghost."""
