@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kb.errors import ConfigError, UsageError
+from kb.types import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Profile(Value):
     """One row of the table of profiles; the meaning of each setting is in ``profiles.toml``."""
 
     name: str
@@ -34,8 +35,8 @@ class Profile:
     half_life_days: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SearchSettings(Value):
     """``[search]``: those that are None leave the profile's own value."""
 
     profile: str = "notes"
@@ -58,8 +59,8 @@ class SearchSettings:
     max_top: int = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class IngestSettings:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IngestSettings(Value):
     """``[ingest]``"""
 
     max_file_mb: float = 20.0
@@ -70,8 +71,8 @@ class IngestSettings:
     workers: int = 0  # 0: as many as there are cores, at most 4
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedSettings:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EmbedSettings(Value):
     """``[embed]``"""
 
     model: str = "static"
@@ -84,8 +85,8 @@ class EmbedSettings:
     dimension: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Settings(Value):
     """Everything that can be set, frozen. ``load`` reads it."""
 
     store: str | None = None

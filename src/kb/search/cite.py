@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kb.types import Chunk, Citation, StoredDocument
+from kb.types import Chunk, Citation, StoredDocument, Value
 
 _LINES = re.compile(r"L(\d{1,9})(?:-L?(\d{1,9}))?")
 _PAGE = re.compile(r"p(?:age)?=(\d{1,9})")
@@ -29,8 +29,8 @@ def label(chunk: Chunk) -> str | None:
     return chunk.symbol or (chunk.heading_path[-1] if chunk.heading_path else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Fragment(Value):
     """The part of a reference after its last ``#``."""
 
     path: str

@@ -9,13 +9,13 @@ import json
 from dataclasses import dataclass, replace
 
 from kb.errors import StaleCursor
-from kb.types import Query
+from kb.types import Query, Value
 
 AGAIN = "run the search again without --cursor"
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cursor(Value):
     """``top`` is that of the first page: it fixes how deep the legs look, so that all pages cut one ranking."""
 
     offset: int

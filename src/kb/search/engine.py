@@ -20,14 +20,14 @@ from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
 from kb.search.query import ParsedQuery, parse
 from kb.search.snippet import Marker
 from kb.text import LEXICAL_VERSION
-from kb.types import Mode, ModelInfo, Query, SearchResult
+from kb.types import Mode, ModelInfo, Query, SearchResult, Value
 
 DEPTH_FLOOR = 100  # candidates are never fewer than for this top, so that `--top 10` begins `--top 100`
 MIN_DEPTH = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Plan(Value):
     """A query with every default filled in."""
 
     query: Query
@@ -39,8 +39,8 @@ class Plan:
     deadline: float
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Engine(Value):
     """Searches one store. It is given its parts and builds none; it reads the store and never writes."""
 
     store: Store
@@ -162,8 +162,8 @@ class Engine:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ModeRetriever:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ModeRetriever(Value):
     """One mode of an engine as a ``Retriever``: callers cannot tell which of the three they hold."""
 
     engine: Engine

@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.config import Profile
+from kb.types import Value
 
 ScoreKind = Literal["rrf", "rrf_normalized", "weighted", "bm25", "cosine"]
 DIGITS = 9  # scores are rounded once, here, so that a threshold copied from the output keeps its hit
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranked(Value):
     """A chunk in one leg: its rank from 1, and its score as shown, in [0, 1)."""
 
     rank: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Fused(Value):
     """A chunk in the fused ranking. ``score`` ranks and cuts, ``normalized`` is in [0, 1], ``raw`` is RRF's own."""
 
     chunk_id: str
@@ -42,8 +43,8 @@ class Fused:
 Leg = Mapping[str, Ranked]
 
 
-@dataclass(frozen=True, slots=True)
-class RRF:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RRF(Value):
     """Reciprocal rank fusion: the sum of weight / (k + rank) over the legs that returned a chunk.
 
     ``alpha`` moves weight between the legs: 2(1 - alpha) lexical and 2 alpha vector, so that 0.5 is the plain sum.
@@ -83,8 +84,8 @@ class RRF:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Weighted:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Weighted(Value):
     """A weighted sum of scores, the weights divided by the sum of those whose leg ran."""
 
     vector_weight: float
@@ -121,8 +122,8 @@ class Weighted:
         return (self.keyword_weight / total, self.vector_weight / total) if total else (0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Single:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Single(Value):
     """One leg alone: its own score, nothing fused."""
 
     kind: ScoreKind

@@ -9,13 +9,13 @@ from kb.protocols import Snapshot
 from kb.search.cite import cite, label
 from kb.search.fuse import Fused, ScoreKind
 from kb.search.snippet import Marker, snippet
-from kb.types import Hit, Mode, Retrieval, StoredChunk, StoredDocument, Tier
+from kb.types import Hit, Mode, Retrieval, StoredChunk, StoredDocument, Tier, Value
 
 IsStale = Callable[[StoredDocument], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Showing(Value):
     """All that the hits of one answer share."""
 
     mode: Mode

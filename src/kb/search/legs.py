@@ -14,7 +14,7 @@ from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import PAIRS_LEAST, ParsedQuery
 from kb.text import index_text, scripts, unreadable_share
-from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier
+from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier, Value
 
 # With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
 # stands in half of the chunks, as every word does in a store of one or two. |b| is therefore taken as at least this
@@ -24,8 +24,8 @@ UNREADABLE = 0.25  # share of a query's letters in scripts that the model cannot
 NO_MODEL = UsageError("no embedding model is configured: keywords only", fix="kb config set embed.model static")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Found(Value):
     """One leg's ranking; ``ranking`` is None when the leg did not run."""
 
     ranking: dict[str, Ranked] | None
@@ -41,8 +41,8 @@ def sat_out(reason: str | KBError) -> Found:
     return Found(None, leg, (), problem)
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalLeg:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LexicalLeg(Value):
     """Keyword search in tiers: FTS5 words, or trigrams for CJK, then substrings when nothing was found."""
 
     join: Literal["any", "all"]
@@ -80,8 +80,8 @@ class LexicalLeg:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class VectorLeg:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class VectorLeg(Value):
     """Exact cosine search with the model that made the stored vectors."""
 
     embedder: Embedder | None

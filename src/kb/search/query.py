@@ -10,7 +10,7 @@ from kb.config import SearchSettings
 from kb.errors import QueryError
 from kb.search.stopwords import STOPWORDS
 from kb.text import cjk_run, has_cjk, nfc, pieces
-from kb.types import LexicalQuery, Term
+from kb.types import LexicalQuery, Term, Value
 
 PAIRS_LEAST = 0.25  # share of a query's character pairs that a chunk must hold: one of the three of "회의에서"
 MOST_PAIRS = 12  # each costs a look at every chunk in such a script: 62 ms for 20,000 (docs/decisions/002-store.md)
@@ -19,8 +19,8 @@ _PART = re.compile(r"[^\W_]+")  # what unicode61 keeps together: letters and dig
 _POSSESSIVE = re.compile(r"['\u2019](?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedQuery:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ParsedQuery(Value):
     """What was asked: ``text`` for the vector leg, ``terms`` or ``raw`` for the lexical one."""
 
     text: str

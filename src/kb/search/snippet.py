@@ -10,20 +10,21 @@ from kb.analysis import tokens
 from kb.search.query import ParsedQuery
 from kb.search.stopwords import STOPWORDS
 from kb.text import cjk_run, has_cjk
+from kb.types import Value
 
 LEAD = 40  # characters of context before the first match
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?s:.*?)\n---[ \t]*(?:\r?\n\s*|$)")
 Mark = tuple[int, int, str]  # start, end, what matched
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Snippet(Value):
     text: str
     highlights: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Marker(Value):
     """What to mark for one query, prepared once for all its hits."""
 
     stems: frozenset[str]

@@ -14,7 +14,7 @@ from kb.errors import StoreError
 from kb.store.entries import batches
 from kb.store.sqlite import vectors as legs
 from kb.store.sqlite import write
-from kb.store.sqlite.connect import Place, Pool, prepare, writer
+from kb.store.sqlite.connect import BUSY_MS, Place, Pool, prepare, writer
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.scrub import scrub
@@ -23,6 +23,9 @@ from kb.store.sqlite.status import status
 from kb.types import CheckReport, Entry, ModelInfo, Status, Vector
 
 WAIT_S = 30.0  # for another writer
+FOLD_MS = (
+    100  # a reader that holds an old state keeps the log from being emptied: a removal waits this long, closing longer
+)
 
 
 class SQLiteStore:
@@ -138,7 +141,7 @@ class SQLiteStore:
         """Fold the log into the database, so that a store at rest is one file. Whatever was promised is on disk."""
         with self._writing, typed():
             if self._writer is not None:
-                self._fold()
+                self._fold(wait_ms=BUSY_MS)
             self._disconnect()
             self._pool = None
 
@@ -167,12 +170,16 @@ class SQLiteStore:
                         connection.execute("ROLLBACK")
                     raise
 
-    def _fold(self) -> None:
-        """Move the log into the database, empty it, and wipe what was dropped; a reader in the way is not waited for."""
+    def _fold(self, wait_ms: int = FOLD_MS) -> None:
+        """Move the log into the database, empty it, and wipe what was dropped; a reader in the way may put that off."""
         with self._writing, suppress(apsw.BusyError, apsw.LockedError):
             if self._writer is not None:
                 with lease(self._place.lock, self._wait_s):
-                    self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+                    self._writer.set_busy_timeout(wait_ms)
+                    try:
+                        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+                    finally:
+                        self._writer.set_busy_timeout(BUSY_MS)
                     if self._dropped and scrub(self._writer, self._place):
                         self._dropped = False
 
