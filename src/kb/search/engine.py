@@ -52,16 +52,16 @@ class Engine(Value):
 
     def search(self, query: Query) -> SearchResult:
         started = time.perf_counter()
-        plan = self._plan(query)
+        plan = self.plan(query)
         with self.store.snapshot() as snapshot:
             question = fingerprint(replace(plan.query, mode=plan.mode), repr(plan.profile))
             cursor = decode(query.cursor, question=question, revision=snapshot.revision) if query.cursor else None
             start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
-            lexical, vector = self._candidates(snapshot, plan, depth_top)
+            lexical, vector = self.candidates(snapshot, plan, depth_top)
             if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
                 plan = replace(plan, fusion=fusion_of(plan.profile, alpha=0.0))  # alpha 1, and no vectors: words answer
-                lexical, _ = self._candidates(snapshot, plan, depth_top)
-            ranking = self._rank(snapshot, plan, lexical, vector)
+                lexical, _ = self.candidates(snapshot, plan, depth_top)
+            ranking = self.rank(snapshot, plan, lexical, vector)
             page = ranking[start : start + plan.top]
             hits = pack(
                 hydrate(snapshot, page, start + 1, self._showing(plan, lexical, vector, snapshot)), query.budget
@@ -93,7 +93,10 @@ class Engine(Value):
         with self.store.snapshot() as snapshot:
             return index_version(mode, snapshot.model)
 
-    def _plan(self, query: Query) -> Plan:
+    # The steps of a search, each by its name: `kb why-not` goes through them with open eyes.
+
+    def plan(self, query: Query) -> Plan:
+        """The query with every default filled in; UsageError where a value makes no sense."""
         settings = self.settings.search
         profile = resolve_profile(self.settings, query.profile, query.filters.collection)
         profile = replace(
@@ -119,7 +122,7 @@ class Engine(Value):
         filled = replace(query, now=(query.now or self.today()) if profile.half_life_days else None)
         return Plan(filled, parse(query.text, settings), profile, fusion, mode, top, deadline)
 
-    def _candidates(self, snapshot: Snapshot, plan: Plan, top: int) -> tuple[Found, Found]:
+    def candidates(self, snapshot: Snapshot, plan: Plan, top: int) -> tuple[Found, Found]:
         """What each leg finds; filters act inside them. An empty query runs none."""
         depth = max(MIN_DEPTH, plan.profile.candidates * max(top, DEPTH_FLOOR))
         where = plan.query.filters
@@ -138,7 +141,8 @@ class Engine(Value):
             raise vector.problem
         return lexical, vector
 
-    def _rank(self, snapshot: Snapshot, plan: Plan, lexical: Found, vector: Found) -> list[Fused]:
+    def rank(self, snapshot: Snapshot, plan: Plan, lexical: Found, vector: Found) -> list[Fused]:
+        """The fused ranking, faded and cut as the profile says."""
         if lexical.ranking is None and vector.ranking is None:
             return []
         ranking = plan.fusion.fuse(lexical.ranking, vector.ranking)
