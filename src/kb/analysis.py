@@ -9,12 +9,14 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
-from kb.text import index_text, nfc
+from kb.text import nfc
+from kb.wordtext import GAP, in_place, parts, with_places
 
 if TYPE_CHECKING:
     from apsw import FTS5Tokenizer
 
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")  # as in the schema of every store
+# As in the schema of every store. Without the marks (Mn, Mc) every vowel sign would cut a Hindi or Thai word in two.
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 Token = tuple[int, int, str]  # start, end (character offsets into the original), stem
 
 _PIECE = re.compile(r"\S+")
@@ -23,28 +25,35 @@ _local = threading.local()  # an apsw connection belongs to one thread at a time
 
 def tokens(text: str) -> list[Token]:
     """Every word of a text: where it starts and ends in ``text``, and the stem under which the index holds it."""
-    if text.isascii():
-        return [(start, end, stem) for start, end, stem in _tokenizer()(text.encode(), _DOCUMENT, None)]
     normal = nfc(text)
     if len(normal) != len(text):  # offsets differ: go piece by piece, and give a changed piece its whole span
         return [token for piece in _PIECE.finditer(text) for token in _piece(piece.group(), piece.start())]
-    indexed = index_text(text)
-    found = _characters(indexed)
-    if len(indexed) == len(text):
-        return found
-    places = _places(indexed, normal)
-    return [(places[start], places[end - 1] + 1, stem) for start, end, stem in found]
+    if normal.isascii() and not parts(normal):
+        return [(start, end, stem) for start, end, stem in _tokenizer()(normal.encode(), _DOCUMENT, None)]
+    copy, places = with_places(normal)
+    return [(places[start], places[end - 1] + 1, stem) for start, end, stem in _characters(copy) if stem != GAP]
 
 
 def stems(text: str) -> list[str]:
-    """The stems of a text in order."""
+    """The stems of a text in order, as the index holds them; those of its names' parts come last."""
     return [stem for _, _, stem in tokens(text)]
+
+
+def phrase_stems(text: str) -> list[str]:
+    """The stems of a text that is looked for as a phrase: nothing is appended to it."""
+    return read(in_place(text))
+
+
+def read(copy: str) -> list[str]:
+    """The stems that FTS5 takes from a copy made for the index."""
+    return [stem for _, _, stem in _tokenizer()(copy.encode(), _DOCUMENT, None)]
 
 
 def _piece(piece: str, offset: int) -> list[Token]:
     if len(nfc(piece)) == len(piece):
         return [(start + offset, end + offset, stem) for start, end, stem in tokens(piece)]
-    return [(offset, offset + len(piece), stem) for _, _, stem in _characters(index_text(piece))]
+    copy, _ = with_places(nfc(piece))
+    return [(offset, offset + len(piece), stem) for _, _, stem in _characters(copy) if stem != GAP]
 
 
 def _characters(text: str) -> list[Token]:
@@ -58,17 +67,6 @@ def _characters(text: str) -> list[Token]:
         seen = end
         found.append((first, position, stem))
     return found
-
-
-def _places(indexed: str, normal: str) -> list[int]:
-    """For each character of ``index_text`` its place in the text, from which it differs only by inserted spaces."""
-    places: list[int] = []
-    place = 0
-    for char in indexed:
-        places.append(place)
-        if place < len(normal) and char == normal[place]:
-            place += 1
-    return places
 
 
 _DOCUMENT = 4  # apsw.FTS5_TOKENIZE_DOCUMENT; a number so that importing this module does not import apsw

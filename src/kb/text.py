@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-LEXICAL_VERSION = "fts5-1"  # raised whenever the same text and query would give other keyword candidates
+LEXICAL_VERSION = "fts5-2"  # raised whenever the same text and query would give other keyword candidates
 
 # Scripts written without spaces between words, and Hangul, whose words carry particles: "CJK" in the contract.
 CJK_RANGES = (

@@ -227,6 +227,7 @@ class LexicalQuery(Value):
     join: Literal["any", "all"] = "any"
     raw: str | None = None
     deadline: float | None = None  # time.monotonic() after which the store raises QueryTimeout
+    repeats: bool = False  # a word that is asked for twice counts twice (join "any")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

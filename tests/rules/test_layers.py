@@ -11,6 +11,7 @@ from tests.rules import sources
 LAYERS = (
     {"types", "errors"},
     {"protocols", "config", "text"},
+    {"wordtext", "languages"},
     {"analysis"},
     {"ingest", "embed", "store", "search"},
     {"lookup", "pack", "asking", "model"},
@@ -20,7 +21,7 @@ LAYERS = (
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-STAGES = LAYERS[3]
+STAGES = LAYERS[4]
 # `types` and `errors` are used together; the others of a layer stand alone, except for these.
 SIDEWAYS = {("config", "text"), ("protocols", "text"), ("evaluate", "render"), ("testing", "render")}
 

@@ -13,7 +13,7 @@ from kb.errors import EmbedderFailed, IndexMismatch, KBError, QueryTimeout, Usag
 from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import PAIRS_LEAST, ParsedQuery
-from kb.text import index_text, scripts, unreadable_share
+from kb.text import scripts, unreadable_share
 from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier, Value
 
 # With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
@@ -154,7 +154,7 @@ def _coverage(snapshot: Snapshot, tier: Tier, query: ParsedQuery, chunk_ids: lis
 def searchable(stored: StoredChunk, document: StoredDocument) -> str:
     """All the text by which a chunk can be found."""
     parts = (document.title, *stored.chunk.heading_path, stored.chunk.symbol or "", stored.chunk.text)
-    return index_text(" ".join(parts))
+    return " ".join(parts)
 
 
 def _ms(started: float) -> float:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from kb.analysis import stems
+from kb.analysis import TOKENIZER, read
 from kb.errors import QueryTimeout
 from kb.store.wording import (
+    FIELDS,
     PARTIAL_LEAST,
     PARTIAL_POOL,
     PARTIAL_SCALE,
+    PLAIN_WEIGHTS,
     SHORT,
     WEIGHTS,
+    Phrase,
     bad_expression,
     count,
     fold,
@@ -27,13 +30,15 @@ from kb.store.wording import (
     substring_score,
     title_index,
     trigrams,
+    word_fields,
     words,
 )
 from kb.text import has_cjk, index_text
+from kb.wordtext import in_expression
 from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
-Fields = tuple[str, str, str]  # title, headings and body as the index reads them
+Fields = tuple[str, str, str]  # title, headings and body as trigrams and substrings read them
 Tokens = tuple[tuple[str, ...], ...]
 
 
@@ -44,6 +49,9 @@ class Corpus:
 
     def fields(self, chunk: StoredChunk) -> Fields:
         return title_index(self.documents[chunk.doc_id]), heading_index(chunk), index_text(chunk.chunk.text)
+
+    def words(self, chunk: StoredChunk) -> tuple[str, ...]:
+        return word_fields(self.documents[chunk.doc_id], chunk)
 
     def cjk(self) -> list[StoredChunk]:
         return [chunk for chunk in self.chunks if is_cjk(*self.fields(chunk))]
@@ -61,24 +69,28 @@ def match(corpus: Corpus, query: LexicalQuery, allowed: Sequence[StoredChunk]) -
 
 
 def _fts(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
-    phrases = [tuple(stems(phrase)) for phrase in fts_phrases(query.terms)]
-    return bm25(corpus, corpus.chunks, _stems, phrases, every=query.join == "all")
+    rows = {chunk.chunk_id: tuple(map(_stems, corpus.words(chunk))) for chunk in corpus.chunks}
+    return bm25(rows, WEIGHTS, fts_phrases(query), every=query.join == "all")
 
 
 def _trigram(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
     found = words(query.terms)
     short = [word for word in found if len(word) < SHORT]
-    long = [_trigrams(word) for word in found if len(word) >= SHORT]
+    long = [Phrase(word, _trigrams(word)) for word in found if len(word) >= SHORT]
     cjk = corpus.cjk()
     holds = {c.chunk_id: c for c in cjk if all(any(fold(w) in fold(f) for f in corpus.fields(c)) for w in short)}
     if long:
-        scores = bm25(corpus, cjk, _trigrams, long, every=True)
+        scores = bm25(_trigram_rows(corpus, cjk), PLAIN_WEIGHTS, long, every=True)
         return {name: score for name, score in scores.items() if name in holds}
     return {name: _short_score(corpus.fields(chunk), short) for name, chunk in holds.items()} if short else {}
 
 
+def _trigram_rows(corpus: Corpus, chunks: Sequence[StoredChunk]) -> dict[str, Tokens]:
+    return {chunk.chunk_id: tuple(map(_trigrams, corpus.fields(chunk))) for chunk in chunks}
+
+
 def _short_score(fields: Fields, short: Sequence[str]) -> float:
-    hits = [sum(w * count(word, field) for w, field in zip(WEIGHTS, fields, strict=True)) for word in short]
+    hits = [sum(w * count(word, field) for w, field in zip(PLAIN_WEIGHTS, fields, strict=True)) for word in short]
     return round(substring_score(hits, sum(map(len, fields))), 12)
 
 
@@ -97,7 +109,8 @@ def _like(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, flo
 
 def _parts(corpus: Corpus, word: str, names: set[str]) -> dict[str, float]:
     cjk = corpus.cjk()
-    scores = bm25(corpus, cjk, _trigrams, [_trigrams(part) for part in trigrams(word)], every=False)
+    wanted = [Phrase(part, _trigrams(part)) for part in trigrams(word)]
+    scores = bm25(_trigram_rows(corpus, cjk), PLAIN_WEIGHTS, wanted, every=False)
     pool = {name: score for name, score in scores.items() if name in names}
     cut = min(sorted(pool.values(), reverse=True)[:PARTIAL_POOL], default=0.0)
     texts = {c.chunk_id: "\n".join(corpus.fields(c)) for c in cjk if pool.get(c.chunk_id, -1.0) >= cut}
@@ -106,19 +119,13 @@ def _parts(corpus: Corpus, word: str, names: set[str]) -> dict[str, float]:
 
 
 def bm25(
-    corpus: Corpus,
-    chunks: Sequence[StoredChunk],
-    analyse: Callable[[str], tuple[str, ...]],
-    phrases: Sequence[tuple[str, ...]],
-    *,
-    every: bool,
+    rows: Mapping[str, Tokens], weights: Sequence[float], phrases: Sequence[Phrase], *, every: bool
 ) -> dict[str, float]:
     """FTS5's formula: statistics over all rows, filters or not; a frequency is weighted by its column."""
-    rows = {chunk.chunk_id: tuple(analyse(field) for field in corpus.fields(chunk)) for chunk in chunks}
     if not rows or not phrases:
         return {}
     average = sum(map(_size, rows.values())) / len(rows)
-    hits = {name: [_weighted(tokens, phrase) for phrase in phrases] for name, tokens in rows.items()}
+    hits = {name: [_weighted(tokens, weights, phrase) for phrase in phrases] for name, tokens in rows.items()}
     idfs = [_idf(len(rows), sum(found[place] > 0 for found in hits.values())) for place in range(len(phrases))]
     scores: dict[str, float] = {}
     for name, found in hits.items():
@@ -140,17 +147,23 @@ def _size(tokens: Tokens) -> int:
     return sum(map(len, tokens))
 
 
-def _weighted(tokens: Tokens, phrase: tuple[str, ...]) -> float:
-    length = len(phrase)
+def _weighted(tokens: Tokens, weights: Sequence[float], phrase: Phrase) -> float:
+    length = len(phrase.stems)
     return sum(
-        weight * sum(field[at : at + length] == phrase for at in range(len(field) - length + 1))
-        for weight, field in zip(WEIGHTS, tokens, strict=True)
+        weight * sum(_stands(field[at : at + length], phrase) for at in range(len(field) - length + 1))
+        for weight, field in zip(weights, tokens, strict=True)
     )
+
+
+def _stands(found: tuple[str, ...], phrase: Phrase) -> bool:
+    if not phrase.open:
+        return found == phrase.stems
+    return found[:-1] == phrase.stems[:-1] and found[-1].startswith(phrase.stems[-1])
 
 
 @lru_cache(maxsize=100_000)
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stems(text))
+    return tuple(read(text))
 
 
 @lru_cache(maxsize=100_000)
@@ -166,16 +179,15 @@ def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
     import apsw
 
     connection = apsw.Connection(":memory:")
-    connection.execute(
-        "CREATE VIRTUAL TABLE t USING fts5(title, heading, body, tokenize='porter unicode61 remove_diacritics 2')"
-    )
-    rows = [(place, *corpus.fields(chunk)) for place, chunk in enumerate(corpus.chunks)]
-    connection.executemany("INSERT INTO t(rowid, title, heading, body) VALUES (?, ?, ?, ?)", rows)
+    tokenizer = " ".join(f"'{word}'" for word in TOKENIZER)
+    connection.execute(f'CREATE VIRTUAL TABLE t USING fts5({", ".join(FIELDS)}, tokenize="{tokenizer}")')
+    rows = [(place, *corpus.words(chunk)) for place, chunk in enumerate(corpus.chunks)]
+    connection.executemany(f"INSERT INTO t(rowid, {', '.join(FIELDS)}) VALUES (?, ?, ?, ?, ?, ?)", rows)
     if not (query.raw or "").strip():
         return {}
-    statement = "SELECT rowid, -bm25(t, ?, ?, ?) FROM t WHERE t MATCH ?"
+    statement = f"SELECT rowid, -bm25(t, {', '.join(map(str, WEIGHTS))}) FROM t WHERE t MATCH ?"
     try:
-        found = connection.execute(statement, (*WEIGHTS, index_text(query.raw or ""))).fetchall()
+        found = connection.execute(statement, (in_expression(query.raw or ""),)).fetchall()
     except apsw.SQLError as cause:
         raise bad_expression(query.raw or "", str(cause)) from cause
     return {corpus.chunks[place].chunk_id: round(score, 12) for place, score in found}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from kb.analysis import stems
+from kb.analysis import phrase_stems
 from kb.errors import QueryError
+from kb.languages import language, marked
 from kb.text import has_cjk, index_text
-from kb.types import StoredChunk, StoredDocument, Term
+from kb.types import LexicalQuery, StoredChunk, StoredDocument, Term
+from kb.wordtext import in_place, index_copy, open_end, parts, path_words, separate
 
-# Weights of title, headings and body in bm25. Origin: common practice for documentation search (title above heading
-# above text); to be replaced by a measured choice when the benchmark of search quality stands.
-WEIGHTS = (3.0, 2.0, 1.0)
+# Weights of title, headings, path, body and stems in bm25 of the word index. Origin of the first two: common practice
+# for documentation search (title above heading above text). The path counts as text. Measured: docs/decisions/006.
+FIELDS = ("title", "heading", "path", "body", "stems")
+WEIGHTS = (3.0, 2.0, 1.0, 1.0, 1.0)
+PLAIN_WEIGHTS = (3.0, 2.0, 1.0)  # of title, headings and body among trigrams and substrings
 SHORT = 3  # a trigram index cannot see words of fewer characters
 PARTIAL_SCALE = 0.9  # a chunk that holds only parts of a run ranks below any that holds the whole of it
 PARTIAL_LEAST = 0.5  # share of the distinct character pairs of a run that a partial match must hold
@@ -28,21 +32,84 @@ def title_index(document: StoredDocument) -> str:
 
 def heading_index(chunk: StoredChunk) -> str:
     """Headings and symbol as one field of the index, one per line."""
-    return index_text("\n".join([*chunk.chunk.heading_path, *([chunk.chunk.symbol] if chunk.chunk.symbol else [])]))
+    return index_text(heading_text(chunk))
+
+
+def heading_text(chunk: StoredChunk) -> str:
+    return "\n".join([*chunk.chunk.heading_path, *([chunk.chunk.symbol] if chunk.chunk.symbol else [])])
+
+
+class ChunkWords(NamedTuple):
+    """What the word index reads of a chunk beyond its plain copies: None where there is nothing else to read."""
+
+    heading: str | None
+    body: str | None
+    parts: str | None
+    stems: str | None
+    lang: str | None  # of the stems
+
+
+def chunk_words(stored: StoredChunk, lang: str | None) -> ChunkWords:
+    """``lang`` is that of the document, where it was told."""
+    chunk = stored.chunk
+    plain, heading = heading_index(stored), index_copy(heading_text(stored))
+    body = in_place(chunk.text)
+    said = "\n".join([*chunk.heading_path, chunk.text])
+    tongue = None if chunk.kind == "code" else language(said, lang or chunk.lang)
+    stemmed = " ".join(marked(said, tongue)) if tongue else None
+    return ChunkWords(
+        None if heading == plain else heading,
+        None if body == index_text(chunk.text) else body,
+        parts(chunk.text) or None,
+        stemmed or None,
+        tongue if stemmed else None,
+    )
+
+
+def title_words(document: StoredDocument) -> str | None:
+    """The copy of a title for the word index, where that is not its plain copy."""
+    words = index_copy(document.title)
+    return None if words == title_index(document) else words
+
+
+def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, str, str, str, str]:
+    """What the word index reads of a chunk, field by field."""
+    words = chunk_words(stored, document.lang)
+    body = index_text(stored.chunk.text) if words.body is None else words.body
+    return (
+        title_words(document) or title_index(document),
+        words.heading or heading_index(stored),
+        path_words(document.path),
+        f"{body} {words.parts}" if words.parts else body,
+        words.stems or "",
+    )
 
 
 def is_cjk(title: str, heading: str, body: str) -> bool:
     return any(map(has_cjk, (title, heading, body)))
 
 
-def fts_phrases(terms: Sequence[Term]) -> list[str]:
-    """What tier ``fts`` looks for: terms with at least one word in them, each once (by stem)."""
-    phrases: dict[tuple[str, ...], str] = {}
-    for term in terms:
-        key = tuple(stems(term.text))
-        if key:
-            phrases.setdefault(key, index_text(term.text))
-    return list(phrases.values())
+class Phrase(NamedTuple):
+    """Words in a row that the word index looks for; ``open``: the last one may go on ("字" also finds "字典")."""
+
+    text: str
+    stems: tuple[str, ...]
+    open: bool = False
+
+
+def fts_phrases(query: LexicalQuery) -> list[Phrase]:
+    """What tier ``fts`` looks for: terms with at least one word in them, each once (by stem) unless repeats count.
+
+    In an "any" query the pieces of a run without spaces are terms of their own: half of a question's run may match.
+    """
+    found: list[Phrase] = []
+    for term in query.terms:
+        for text in [term.text] if term.phrase or query.join == "all" else separate(term.text):
+            if key := tuple(phrase_stems(text)):
+                found.append(Phrase(in_place(text).strip(), key, open_end(text)))
+    if query.repeats and query.join == "any":
+        return found
+    return list({phrase[1:]: phrase for phrase in reversed(found)}.values())[::-1]
 
 
 def words(terms: Sequence[Term]) -> list[str]:
@@ -110,7 +177,7 @@ def _first_wrong(raw: str, token: str, message: str) -> int:
     import apsw
 
     connection = apsw.Connection(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE t USING fts5(title, heading, body)")
+    connection.execute(f"CREATE VIRTUAL TABLE t USING fts5({', '.join(FIELDS)})")
     places = [found.start() for found in re.finditer(re.escape(token), raw)] if token else []
     for place in places[:PLACES]:
         try:

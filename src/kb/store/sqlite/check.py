@@ -15,17 +15,16 @@ from typing import Any
 import apsw
 
 from kb.errors import StoreCorrupt
-from kb.store.sqlite import schema, vectorcheck, vectors, where
+from kb.store.sqlite import schema, vectorcheck, vectors, where, words
 from kb.store.sqlite.connect import Place, missing, reader, recognise, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, checksum, to_chunk, unpack
 from kb.store.sqlite.snapshot import to_model
-from kb.store.wording import heading_index, is_cjk
 from kb.text import index_text
 from kb.types import DOC_TYPES, TRUST_LEVELS, CheckReport, Problem
 
 BIG = 1 << 30  # bytes of file from which on the quicker check of SQLite has to do
-FTS = {"fts": ("chunks_fts", "chunks_indexed"), "trigram": ("chunks_trigram", "chunks_cjk")}
+FTS = {"fts": ("chunks_fts", "chunks_words"), "trigram": ("chunks_trigram", "chunks_cjk")}
 Check = Callable[[apsw.Connection], Iterator[Problem]]
 
 
@@ -165,23 +164,23 @@ def _fts(connection: apsw.Connection) -> Iterator[Problem]:
 def _derived(connection: apsw.Connection) -> Iterator[Problem]:
     """What the index reads, against the texts it is made of; and the texts against their checksums."""
     wrong: dict[str, list[str]] = {"text": [], "words": [], "script": []}
-    for number, title in connection.execute("SELECT title_index, title FROM documents"):
-        if index_text(unpack(title) or "") != number:
+    for title, path, *held in connection.execute(f"SELECT title, path, {words.OF_DOCUMENT} FROM documents"):
+        if tuple(held) != words.of_document(unpack(title) or "", unpack(path) or ""):
             wrong["words"].append(str(title))
-    columns = f"{CHUNK}, c.crc, c.cjk, c.heading_index, c.search_text, d.title"
+    columns = f"{CHUNK}, c.crc, d.title, d.lang, {words.OF_CHUNK}"
     for row in connection.execute(f"SELECT {columns} FROM chunks c JOIN documents d ON d.id = c.document"):
-        crc, cjk, heading, search_text, title = row[14:]
+        (crc, title, lang), held = row[14:17], row[17:]
         try:
             stored = to_chunk(row)
         except (ValueError, TypeError):
             wrong["text"].append(str(row[0]))
             continue
-        body = index_text(stored.chunk.text)
+        right = words.of_chunk(row, index_text(unpack(title) or ""), unpack(lang))
         if crc != checksum(stored):
             wrong["text"].append(stored.chunk_id)
-        elif heading != heading_index(stored) or search_text != (None if body == stored.chunk.text else body):
+        elif held[:2] + held[3:] != right[:2] + right[3:]:
             wrong["words"].append(stored.chunk_id)
-        elif cjk != is_cjk(index_text(unpack(title) or ""), heading, body):
+        elif held[2] != right[2]:
             wrong["script"].append(stored.chunk_id)
     for code, names in wrong.items():
         if names:

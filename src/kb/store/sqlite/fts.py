@@ -11,9 +11,18 @@ import apsw
 
 from kb.store.sqlite.like import best, contains, holding, match_like, quoted
 from kb.store.sqlite.where import restriction
-from kb.store.wording import SHORT, WEIGHTS, bad_expression, count, fts_phrases, substring_score, words
-from kb.text import index_text
+from kb.store.wording import (
+    PLAIN_WEIGHTS,
+    SHORT,
+    WEIGHTS,
+    bad_expression,
+    count,
+    fts_phrases,
+    substring_score,
+    words,
+)
 from kb.types import Candidate, Filters, LexicalQuery
+from kb.wordtext import in_expression
 
 CHECK_EVERY = 2_000  # SQLite instructions between two looks at the clock: well below a millisecond
 SLACK = 16  # rows fetched beyond the limit, to see whether the last ones tie
@@ -28,7 +37,7 @@ def match(connection: apsw.Connection, query: LexicalQuery, where: Filters, limi
 
 
 def _fts(connection: apsw.Connection, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
-    phrases = [quoted(phrase) for phrase in fts_phrases(query.terms)]
+    phrases = [quoted(phrase.text) + (" *" if phrase.open else "") for phrase in fts_phrases(query)]
     expression = (" AND " if query.join == "all" else " OR ").join(phrases)
     return ranked(connection, "chunks_fts", expression, where, limit)
 
@@ -38,7 +47,7 @@ def _raw(connection: apsw.Connection, query: LexicalQuery, where: Filters, limit
     if not raw.strip():
         return []
     try:
-        return ranked(connection, "chunks_fts", index_text(raw), where, limit)
+        return ranked(connection, "chunks_fts", in_expression(raw), where, limit)
     except apsw.SQLError as cause:
         raise bad_expression(raw, str(cause)) from cause
 
@@ -79,7 +88,7 @@ def ranked(
     if not expression:
         return []
     allowed, more = restriction(where, "rowid")
-    weights = ", ".join(map(str, WEIGHTS))
+    weights = ", ".join(map(str, WEIGHTS if table == "chunks_fts" else PLAIN_WEIGHTS))
     statement = (
         f"SELECT rowid, -bm25({table}, {weights}) AS score FROM {table} WHERE {table} MATCH :expression{allowed}{holds} "
         "ORDER BY score DESC LIMIT :rows"
@@ -97,7 +106,7 @@ def _substrings(connection: apsw.Connection, short: list[str], where: Filters, l
     """Nothing but words that trigrams cannot see: look at every chunk in such a script."""
     scores: dict[int, float] = {}
     for number, *fields in holding(connection, short, where):
-        hits = [sum(w * count(word, field) for w, field in zip(WEIGHTS, fields, strict=True)) for word in short]
+        hits = [sum(w * count(word, field) for w, field in zip(PLAIN_WEIGHTS, fields, strict=True)) for word in short]
         scores[number] = round(substring_score(hits, sum(map(len, fields))), DIGITS)
     return best(connection, scores, limit)
 

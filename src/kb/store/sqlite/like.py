@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from kb.store.sqlite.where import chunk_numbers, restriction
-from kb.store.wording import PARTIAL_LEAST, PARTIAL_POOL, PARTIAL_SCALE, SHORT, WEIGHTS, fold, share, trigrams, words
+from kb.store.wording import PARTIAL_LEAST, PARTIAL_POOL, PARTIAL_SCALE, PLAIN_WEIGHTS, SHORT, fold, share, trigrams, words
 from kb.text import has_cjk
 from kb.types import Candidate, Filters, LexicalQuery
 
@@ -47,7 +47,7 @@ def _whole(connection: apsw.Connection, word: str, where: Filters) -> list[int]:
 def _parts(connection: apsw.Connection, word: str, where: Filters) -> dict[int, float]:
     """Chunks that hold at least half of the character pairs of a run that is nowhere as a whole."""
     allowed, bindings = restriction(where, "rowid")
-    weights = ", ".join(map(str, WEIGHTS))
+    weights = ", ".join(map(str, PLAIN_WEIGHTS))
     statement = f"""
       WITH pool AS MATERIALIZED (
         SELECT rowid AS number, round(-bm25(chunks_trigram, {weights}), {DIGITS}) AS score FROM chunks_trigram

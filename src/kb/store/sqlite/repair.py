@@ -12,13 +12,11 @@ from pathlib import Path
 import apsw
 
 from kb.errors import StoreCorrupt, StoreError
-from kb.store.sqlite import salvage, vectorcheck, vectors, where, write
+from kb.store.sqlite import salvage, vectorcheck, vectors, where, words, write
 from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, readable_model, reference
 from kb.store.sqlite.connect import Place, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document, unpack
-from kb.store.wording import heading_index, is_cjk
-from kb.text import index_text
 from kb.types import CheckReport, Problem
 
 
@@ -109,18 +107,7 @@ def _orphan(connection: apsw.Connection) -> list[str]:
 
 
 def _words(connection: apsw.Connection) -> list[str]:
-    titles = connection.execute("SELECT id, title FROM documents").fetchall()
-    connection.executemany(
-        "UPDATE documents SET title_index = ? WHERE id = ?", [(index_text(unpack(t) or ""), n) for n, t in titles]
-    )
-    rows = connection.execute(
-        f"SELECT {CHUNK}, c.id, d.title_index FROM chunks c JOIN documents d ON d.id = c.document"
-    ).fetchall()
-    for row in rows:
-        stored, number, title = to_chunk(row), row[14], row[15]
-        heading, body = heading_index(stored), index_text(stored.chunk.text)
-        values = (heading, None if body == stored.chunk.text else body, int(is_cjk(title, heading, body)), number)
-        connection.execute("UPDATE chunks SET heading_index = ?, search_text = ?, cjk = ? WHERE id = ?", values)
+    words.fill(connection)
     return ["words: copies for the index made again from the texts"]
 
 

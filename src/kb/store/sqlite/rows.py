@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from kb.store.wording import heading_index, is_cjk, title_index
+from kb.store.wording import chunk_words, heading_index, is_cjk, title_index, title_words
 from kb.text import index_text
 from kb.types import TRUST_LEVELS, Chunk, FileStamp, Span, StoredChunk, StoredDocument
+from kb.wordtext import path_words
 
 Row = Sequence[Any]
 
@@ -25,12 +26,14 @@ CHUNK = (
 )
 INSERT_DOCUMENT = """
 INSERT INTO documents(doc_id, path, title, title_index, type, collection, lang, repo, version, trust, date, source, root,
-  size, mtime_ns, ctime_ns, inode, content_hash, signature, chunker_version, encoding, indexed_at)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) RETURNING id"""
+  size, mtime_ns, ctime_ns, inode, content_hash, signature, chunker_version, encoding, indexed_at,
+  title_words, path_words)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) RETURNING id"""
 INSERT_CHUNK = """
 INSERT INTO chunks(id, chunk_id, document, ordinal, kind, lang, symbol, heading_path, span_kind, span_start, span_end,
-  offset_start, offset_end, embed_hash, cjk, crc, heading_index, text, search_text)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"""
+  offset_start, offset_end, embed_hash, cjk, crc, heading_index, text, search_text,
+  heading_words, word_text, parts, stems, stem_lang)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"""
 
 
 def pack(value: str | None) -> str | bytes | None:
@@ -60,6 +63,7 @@ def document_row(document: StoredDocument) -> tuple[Any, ...]:
         TRUST_LEVELS.index(document.trust), document.date, pack(document.source), pack(document.root),
         *((stamp.size, stamp.mtime_ns, stamp.ctime_ns, _signed(stamp.inode)) if stamp else (None,) * 4),
         document.content_hash, document.signature, document.chunker_version, document.encoding, document.indexed_at,
+        title_words(document), path_words(document.path),
     )  # fmt: skip
 
 
@@ -73,14 +77,16 @@ def to_document(row: Row) -> StoredDocument:
     )  # fmt: skip
 
 
-def chunk_row(number: int, document: int, title: str, stored: StoredChunk) -> tuple[Any, ...]:
+def chunk_row(number: int, row: int, document: StoredDocument, stored: StoredChunk) -> tuple[Any, ...]:
     chunk, span = stored.chunk, stored.chunk.span
+    title = title_index(document)
     heading, body = heading_index(stored), index_text(chunk.text)
     return (
-        number, stored.chunk_id, document, stored.ordinal, chunk.kind, pack(chunk.lang), pack(chunk.symbol),
+        number, stored.chunk_id, row, stored.ordinal, chunk.kind, pack(chunk.lang), pack(chunk.symbol),
         json.dumps(chunk.heading_path) if chunk.heading_path else "[]",
         span.kind, span.start, span.end, span.offset_start, span.offset_end, stored.embed_hash,
         int(is_cjk(title, heading, body)), checksum(stored), heading, pack(chunk.text), None if body == chunk.text else body,
+        *chunk_words(stored, document.lang),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kb.errors import StoreCorrupt, StoreTooNew
@@ -102,11 +103,68 @@ CREATE TRIGGER titles_after AFTER UPDATE OF id, title_index ON documents BEGIN {
 CREATE TRIGGER documents_delete BEFORE DELETE ON documents BEGIN DELETE FROM chunks WHERE document = OLD.id; END;
 """
 
-MIGRATIONS = (V1 + V1_TRIGGERS,)
+# The word index reads a copy made for it (kb.wordtext) where that is not the text itself, words of the path, and stems.
+# Trigrams and substrings read what they read before.
+V2 = """
+DROP TRIGGER chunks_insert; DROP TRIGGER chunks_delete; DROP TRIGGER chunks_before; DROP TRIGGER chunks_after;
+DROP TRIGGER titles_before; DROP TRIGGER titles_after; DROP TABLE chunks_fts;
+ALTER TABLE documents ADD COLUMN title_words TEXT; -- NULL here and below: no other than the plain copy
+ALTER TABLE documents ADD COLUMN path_words TEXT NOT NULL DEFAULT '';
+ALTER TABLE chunks ADD COLUMN heading_words TEXT;
+ALTER TABLE chunks ADD COLUMN word_text TEXT;
+ALTER TABLE chunks ADD COLUMN parts TEXT; -- of names, read after the text
+ALTER TABLE chunks ADD COLUMN stems TEXT; -- of languages other than English
+ALTER TABLE chunks ADD COLUMN stem_lang TEXT;
+CREATE INDEX chunks_by_stems ON chunks(stem_lang) WHERE stem_lang IS NOT NULL;
+
+CREATE VIEW chunks_words(id, title, heading, path, body, stems) AS
+  SELECT c.id, coalesce(d.title_words, d.title_index), coalesce(c.heading_words, c.heading_index), d.path_words,
+    coalesce(c.word_text, c.search_text, c.text) || coalesce(' ' || c.parts, ''), coalesce(c.stems, '')
+  FROM chunks c JOIN documents d ON d.id = c.document;
+CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, stems, content='chunks_words',
+  content_rowid='id', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 1);
+"""
+# They read the row as it stands in the views: before it goes, and after it has come.
+_ADD_2 = """
+  INSERT INTO chunks_fts(rowid, title, heading, path, body, stems) SELECT * FROM chunks_words WHERE {which};
+  INSERT INTO chunks_trigram(rowid, title, heading, body) SELECT * FROM chunks_cjk WHERE {which};
+"""
+_DROP_2 = """
+  INSERT INTO chunks_fts(chunks_fts, rowid, title, heading, path, body, stems)
+    SELECT 'delete', * FROM chunks_words WHERE {which};
+  INSERT INTO chunks_trigram(chunks_trigram, rowid, title, heading, body) SELECT 'delete', * FROM chunks_cjk WHERE {which};
+"""
+_NEW, _OLD = "id = NEW.id", "id = OLD.id"
+_OF = "id IN (SELECT id FROM chunks WHERE document = {}.id)"
+_WORDS_2 = f"{_WORDS}, heading_words, word_text, parts, stems"
+_TITLES_2 = "id, title_index, title_words, path_words"
+
+V2_TRIGGERS = f"""
+INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild');
+CREATE TRIGGER chunks_insert AFTER INSERT ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
+CREATE TRIGGER chunks_delete BEFORE DELETE ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
+CREATE TRIGGER chunks_before BEFORE UPDATE OF {_WORDS_2} ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
+CREATE TRIGGER chunks_after AFTER UPDATE OF {_WORDS_2} ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
+CREATE TRIGGER titles_before BEFORE UPDATE OF {_TITLES_2} ON documents
+  BEGIN {_DROP_2.format(which=_OF.format("OLD"))} END;
+CREATE TRIGGER titles_after AFTER UPDATE OF {_TITLES_2} ON documents BEGIN {_ADD_2.format(which=_OF.format("NEW"))} END;
+"""
+
+
+def _fill(connection: apsw.Connection) -> None:
+    from kb.store.sqlite import words  # only for stores that hold something: a new one needs none of it
+
+    if connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get:
+        words.fill(connection)
+
+
+Step = str | Callable[["apsw.Connection"], None]
+MIGRATIONS: tuple[tuple[Step, ...], ...] = ((V1 + V1_TRIGGERS,), (V2, _fill, V2_TRIGGERS))
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
-def upgrade(connection: apsw.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+def upgrade(connection: apsw.Connection, migrations: tuple[tuple[Step, ...], ...] = MIGRATIONS) -> None:
     """Bring the database to the newest version, step by step; each step is wholly done or not at all."""
     while (version := _pragma(connection, "user_version")) < len(migrations):
         connection.execute("BEGIN IMMEDIATE")
@@ -114,7 +172,11 @@ def upgrade(connection: apsw.Connection, migrations: tuple[str, ...] = MIGRATION
             if _pragma(connection, "user_version") == version:  # else another process was quicker
                 if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
                     raise not_ours()
-                connection.execute(migrations[version]).fetchall()
+                for step in migrations[version]:
+                    if isinstance(step, str):
+                        connection.execute(step).fetchall()
+                    else:
+                        step(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {version + 1}")
             connection.execute("COMMIT")

@@ -13,7 +13,6 @@ from kb.store.entries import prepare, unit
 from kb.store.sqlite import vectors
 from kb.store.sqlite.rows import INSERT_CHUNK, INSERT_DOCUMENT, chunk_row, document_row, pack
 from kb.store.sqlite.snapshot import to_model
-from kb.store.wording import title_index
 from kb.types import Entry, ModelInfo, Vector
 
 BATCH_CHUNKS = 4_000  # per transaction: the index merges well, and no other writer waits for more than about a second
@@ -48,8 +47,7 @@ def _add(connection: apsw.Connection, entry: Entry, ready: bool) -> None:
     tags = [(number, tag, position) for position, tag in enumerate(document.tags)]
     connection.executemany("INSERT INTO tags(document, tag, position) VALUES (?, ?, ?)", tags)
     first = (connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0) + 1
-    title = title_index(document)
-    rows = [chunk_row(first + place, number, title, chunk) for place, chunk in enumerate(entry.chunks)]
+    rows = [chunk_row(first + place, number, document, chunk) for place, chunk in enumerate(entry.chunks)]
     try:
         connection.executemany(INSERT_CHUNK, rows)
     except apsw.ConstraintError as cause:
