@@ -33,6 +33,8 @@ class Profile(Value):
     threshold: float | None = None
     min_score: float | None = None
     half_life_days: float | None = None
+    cjk: Literal["runs", "words"] = "runs"
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -262,6 +264,8 @@ def _profiles(table: Any) -> dict[str, Profile]:
 def _valid_profile(profile: Profile) -> Profile:
     if profile.fusion not in ("rrf", "rrf_normalized", "weighted") or profile.terms not in ("any", "all"):
         raise ConfigError(f"profile '{profile.name}' has an unknown fusion or terms", fix="see docs/search.md")
+    if profile.cjk not in ("runs", "words") or not isinstance(profile.repeats, bool):
+        raise ConfigError(f"profile '{profile.name}' has an unknown cjk or repeats", fix="see docs/search.md")
     if profile.vector_weight + profile.keyword_weight <= 0:
         raise ConfigError(
             "vector_weight and keyword_weight cannot both be 0", fix="kb config set search.vector_weight 0.7"

@@ -84,7 +84,7 @@ class Engine(Value):
             lexical=lexical.leg,
             vector=vector.leg,
             revision=revision,
-            warnings=tuple(_warning(found.problem) for found in (lexical, vector) if found.problem),
+            warnings=(*(_warning(found.problem) for found in (lexical, vector) if found.problem), *lexical.notes),
             took_ms=round((time.perf_counter() - started) * 1000, 3),
             trace=trace,
         )
@@ -131,7 +131,11 @@ class Engine(Value):
             sat_out(skip_lexical)
             if skip_lexical
             else LexicalLeg(
-                join=plan.profile.terms, floor=plan.profile.fusion == "weighted", deadline=plan.deadline
+                join=plan.profile.terms,
+                floor=plan.profile.fusion == "weighted",
+                deadline=plan.deadline,
+                cjk=plan.profile.cjk,
+                repeats=plan.profile.repeats,
             ).find(snapshot, plan.parsed, where, depth)
         )
         if skip_vector:
@@ -158,9 +162,10 @@ class Engine(Value):
             mode=plan.mode,
             score_kind=plan.fusion.kind,
             tier=tier,
+            tiers=lexical.tiers or {},
             index_version=index_version(_legs_used(lexical, vector), snapshot.model),
             embedding_model=snapshot.model.label if snapshot.model else None,
-            marker=Marker.of(plan.parsed, substrings=tier == "like"),
+            marker=Marker.of(plan.parsed, substrings=tier == "like", also=lexical.also, languages=snapshot.languages),
             snippet_chars=self.settings.search.snippet_chars,
             is_stale=self.is_stale,
         )

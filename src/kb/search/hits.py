@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb.protocols import Snapshot
@@ -21,6 +21,7 @@ class Showing(Value):
     mode: Mode
     score_kind: ScoreKind
     tier: Tier | None
+    tiers: Mapping[str, Tier]  # of hits that another tier found
     index_version: str
     embedding_model: str | None
     marker: Marker
@@ -80,5 +81,5 @@ def _retrieval(item: Fused, showing: Showing) -> Retrieval:
         lexical_rank=item.lexical.rank if item.lexical else None,
         vector_rank=item.vector.rank if item.vector else None,
         decay=item.decay,
-        tier=showing.tier if item.lexical else None,
+        tier=showing.tiers.get(item.chunk_id, showing.tier) if item.lexical else None,
     )

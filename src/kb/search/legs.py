@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +13,7 @@ from kb.errors import EmbedderFailed, IndexMismatch, KBError, QueryTimeout, Usag
 from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import PAIRS_LEAST, ParsedQuery
+from kb.search.widen import notes, unknown, widen
 from kb.text import scripts, unreadable_share
 from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier, Value
 
@@ -21,6 +22,7 @@ from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChu
 # times the share of the query's words that the chunk holds: 0.55 / 1.55 * 0.3 = 0.106, above the default min_score.
 COVERAGE_FLOOR = 0.55
 UNREADABLE = 0.25  # share of a query's letters in scripts that the model cannot read, above which its leg sits out
+BELOW = 0.99  # of the last hit's score: what the first hit of a lower tier may have at most
 NO_MODEL = UsageError("no embedding model is configured: keywords only", fix="kb config set embed.model static")
 
 
@@ -32,6 +34,9 @@ class Found(Value):
     leg: Leg
     raw: tuple[Candidate, ...] = ()
     problem: KBError | None = None  # a warning where another leg answers, an error where none does
+    tiers: Mapping[str, Tier] | None = None  # of the hits that another tier than ``leg.tier`` found
+    notes: tuple[str, ...] = ()  # what a reader must be told
+    also: tuple[str, ...] = ()  # words looked for that were not asked for
 
 
 def sat_out(reason: str | KBError) -> Found:
@@ -48,19 +53,47 @@ class LexicalLeg(Value):
     join: Literal["any", "all"]
     floor: bool  # weighted profiles: see COVERAGE_FLOOR
     deadline: float | None
+    cjk: Literal["runs", "words"] = "runs"
+    repeats: bool = False
 
     def find(self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int) -> Found:
         started = time.perf_counter()
-        asked = query.first(self.join, self.deadline)
+        wider = widen(snapshot, self._first(query))
+        asked = wider.query
         found = snapshot.match(asked, where, limit)
+        below: list[Candidate] = []
+        if asked.tier == "trigram" and self.join == "any" and not self.floor and len(found) < limit:
+            wider = widen(snapshot, query.words("any", self.deadline, repeats=self.repeats))
+            below = _others(snapshot, wider.query, where, limit, found)
         if not found:
-            asked, found = self._substrings(snapshot, query, where, limit) or (asked, found)
+            asked, found = self._fallen(snapshot, query, where, limit, below) or (asked, found)
+            below = below if found is not below and asked.tier == "trigram" else []
         scores = [(hit.chunk_id, hit.score) for hit in found]
         if self.floor:
             scores = _lift(scores, lambda ids: _coverage(snapshot, asked.tier, query, ids))
+        scores += _under(scores[-1][1], below) if scores and below else []
         shown = [(chunk_id, round(bounded(score), DIGITS)) for chunk_id, score in scores]
-        leg = Leg(snapshot.lexical_engine, True, asked.tier if found else None, len(found), _ms(started))
-        return Found(ranked(shown), leg, tuple(found))
+        leg = Leg(snapshot.lexical_engine, True, asked.tier if found else None, len(shown), _ms(started))
+        tiers: dict[str, Tier] = {hit.chunk_id: "fts" for hit in below}
+        notes = wider.notes or (() if found else self._guesses(snapshot, query))
+        return Found(ranked(shown), leg, (*found, *below), tiers=tiers, notes=notes, also=wider.also)
+
+    def _first(self, query: ParsedQuery) -> LexicalQuery:
+        if query.raw is None and (self.cjk == "words" or not query.cjk):
+            return query.words(self.join, self.deadline, repeats=self.repeats)
+        return query.first(self.join, self.deadline)
+
+    def _fallen(
+        self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int, words: list[Candidate]
+    ) -> tuple[LexicalQuery, list[Candidate]] | None:
+        """What else is tried where nothing was found; pairs of characters in the word index stand for substrings."""
+        if words:
+            return query.words("any", self.deadline), words
+        return self._substrings(snapshot, query, where, limit)
+
+    def _guesses(self, snapshot: Snapshot, query: ParsedQuery) -> tuple[str, ...]:
+        """Where nothing was found: which words may be misspelt. Nothing is searched for instead."""
+        return notes(unknown(snapshot, query.terms), "did you mean") if query.raw is None else ()
 
     def _substrings(
         self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int
@@ -117,6 +150,21 @@ def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found |
         others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
         return sat_out(f"the model {info.id} does not read this script ({others})")
     return None
+
+
+def _others(
+    snapshot: Snapshot, query: LexicalQuery, where: Filters, limit: int, found: Sequence[Candidate]
+) -> list[Candidate]:
+    """What a query finds beyond these, for the places that they leave."""
+    known = {hit.chunk_id for hit in found}
+    more = [hit for hit in snapshot.match(query, where, limit) if hit.chunk_id not in known]
+    return more[: limit - len(found)]
+
+
+def _under(least: float, hits: Sequence[Candidate]) -> list[tuple[str, float]]:
+    """Scores below a given one, in the order of the hits: two scales do not compare, but the order must hold."""
+    scale = min(1.0, BELOW * least / hits[0].score) if hits[0].score > 0 else 1.0
+    return [(hit.chunk_id, hit.score * scale) for hit in hits]
 
 
 def bounded(score: float) -> float:

@@ -8,9 +8,10 @@ from typing import Literal
 
 from kb.config import SearchSettings
 from kb.errors import QueryError
-from kb.search.stopwords import STOPWORDS
+from kb.search.stopwords import PARTICLES, STOPWORDS
 from kb.text import cjk_run, has_cjk, nfc, pieces
 from kb.types import LexicalQuery, Term, Value
+from kb.wordtext import name_parts
 
 PAIRS_LEAST = 0.25  # share of a query's character pairs that a chunk must hold: one of the three of "회의에서"
 MOST_PAIRS = 12  # each costs a look at every chunk in such a script: 62 ms for 20,000 (docs/decisions/002-store.md)
@@ -47,8 +48,14 @@ class ParsedQuery(Value):
             return LexicalQuery(tier="raw", raw=self.raw, deadline=deadline)
         if self.cjk:
             return LexicalQuery(tier="trigram", terms=_runs(self.terms), join="all", deadline=deadline)
-        terms = _with_parts(_without_stopwords(self.terms)) if join == "any" else self.terms
-        return LexicalQuery(tier="fts", terms=terms, join=join, deadline=deadline)
+        return self.words(join, deadline)
+
+    def words(self, join: Literal["any", "all"], deadline: float | None, *, repeats: bool = False) -> LexicalQuery:
+        """The word index, for any script: of runs without spaces it knows the pairs of characters."""
+        terms = self.terms
+        if join == "any":
+            terms = _with_parts(_without_particles(_runs(_without_stopwords(terms))) if self.cjk else _without_stopwords(terms))
+        return LexicalQuery(tier="fts", terms=terms, join=join, deadline=deadline, repeats=repeats)
 
     def last(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery | None:
         """Words as substrings. Words joined by "all" stay so, but CJK does not: a question in a script without spaces
@@ -115,14 +122,22 @@ def _without_stopwords(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def _with_parts(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """A word with inner punctuation ("read-only", "a/b", "v1.2") is looked for as a phrase and in its parts."""
+    """A name ("read-only", "a/b", "v1.2", "writeBoolean") is looked for as a phrase, in its parts, and joined."""
     found: list[Term] = []
     for term in terms:
         found.append(term)
+        if term.phrase:
+            continue
         parts = _PART.findall(term.text)
-        if not term.phrase and len(parts) > 1:
-            found += [Term(part) for part in parts if len(part) > 1 and part.lower() not in STOPWORDS]
+        more = [*(parts if len(parts) > 1 else []), *name_parts(term.text)]
+        found += [Term(part) for part in dict.fromkeys(more) if len(part) > 1 and part.lower() not in STOPWORDS]
     return tuple(found)
+
+
+def _without_particles(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """A particle after a word in another script ("etcd는", "Podの") is a run of its own, and stands nearly everywhere."""
+    kept = tuple(term for term in terms if term.phrase or term.text not in PARTICLES)
+    return kept or terms
 
 
 def _runs(terms: tuple[Term, ...]) -> tuple[Term, ...]:

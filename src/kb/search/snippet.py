@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kb.analysis import tokens
 from kb.search.query import ParsedQuery
 from kb.search.stopwords import STOPWORDS
+from kb.search.widen import stemmed
 from kb.text import cjk_run, has_cjk
 from kb.types import Value
 
@@ -29,19 +30,28 @@ class Marker(Value):
 
     stems: frozenset[str]
     substrings: tuple[str, ...]
+    languages: tuple[str, ...] = ()  # other than English, of which the store holds stems
 
     @classmethod
-    def of(cls, query: ParsedQuery, *, substrings: bool) -> Marker:
-        """``substrings`` marks words inside words too, as the last tier finds them."""
-        words = [term.text for term in query.terms]
+    def of(
+        cls, query: ParsedQuery, *, substrings: bool, also: Sequence[str] = (), languages: tuple[str, ...] = ()
+    ) -> Marker:
+        """``substrings`` marks words inside words too, as the last tier finds them; ``also`` was looked for besides."""
+        words = [*(term.text for term in query.terms), *also]
         told = [word for word in words if word.lower() not in STOPWORDS] or words
         stems = frozenset(stem for word in told for _, _, stem in tokens(word))
         runs = [run for word in words if has_cjk(word) for run in cjk_run().findall(word)]
         plain = [word for word in told if len(word) >= 3 and not has_cjk(word)] if substrings else []
-        return cls(stems, tuple(dict.fromkeys(runs + plain)))
+        foreign = frozenset(term.text for term in stemmed(query.terms, languages))
+        return cls(stems | foreign, tuple(dict.fromkeys(runs + plain)), languages)
 
     def marks(self, text: str) -> list[Mark]:
         found = [(start, end, stem) for start, end, stem in tokens(text) if stem in self.stems]
+        if self.languages:
+            from kb.languages import language, placed
+
+            tongue = language(text)
+            found += [mark for mark in (placed(text, tongue) if tongue else ()) if mark[2] in self.stems]
         for piece in self.substrings:
             places = _places(piece, text)
             if not places and len(piece) > 2 and has_cjk(piece):  # the run is not here as a whole: mark its pairs

@@ -13,3 +13,6 @@ STOPWORDS = frozenset(
     what when where which while who whom why will with would you your
     """.split()
 )
+
+# Japanese and Korean particles, and the Chinese of possession, where one stands alone between words of other scripts.
+PARTICLES = frozenset("のをにはがとでもへや的了在는은이가을를에의로와과도만")

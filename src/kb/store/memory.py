@@ -45,17 +45,33 @@ class MemorySnapshot:
         self.model = state.model
         self.lexical_engine = "memory"
         self.vector_engine = "memory"
+        self.languages = oracle.languages(self._corpus())
 
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
-        corpus = oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
+        corpus = self._corpus()
         return _best(oracle.match(corpus, query, oracle.passing(corpus, where)), limit)
 
     def nearest(self, vector: Vector, where: Filters, limit: int) -> list[Candidate]:
         query = unit(vector, self.model) if vector and self.model else b""
-        corpus = oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
+        corpus = self._corpus()
         held = {name: found for name, found in self._state.vectors.items() if found}
         names = [chunk.chunk_id for chunk in oracle.passing(corpus, where) if chunk.chunk_id in held]
         return _best({name: oracle.cosine(query, held[name]) for name in names} if query else {}, limit)
+
+    def cosines(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        query = unit(vector, self.model) if vector and self.model else b""
+        held = {name: self._state.vectors.get(name) for name in chunk_ids}
+        found = {name: oracle.cosine(query, held_one) for name, held_one in held.items() if held_one} if query else {}
+        return {candidate.chunk_id: candidate.score for candidate in _best(found, len(found))}
+
+    def terms(self, words: Sequence[str]) -> dict[str, int]:
+        return oracle.counts(self._corpus(), words)
+
+    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return oracle.spellings(self._corpus(), words)
+
+    def _corpus(self) -> oracle.Corpus:
+        return oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         return {name: self._state.chunks[name] for name in chunk_ids if name in self._state.chunks}
@@ -64,7 +80,7 @@ class MemorySnapshot:
         return {name: self._state.documents[name] for name in doc_ids if name in self._state.documents}
 
     def find(self, where: Filters, *, after: str | None = None, limit: int | None = None) -> list[StoredDocument]:
-        corpus = oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
+        corpus = self._corpus()
         found = sorted(oracle.documents_passing(corpus, where), key=_place)
         if after is not None:
             if after not in self._state.documents:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,6 +12,7 @@ from functools import lru_cache
 
 from kb.analysis import TOKENIZER, read
 from kb.errors import QueryTimeout
+from kb.store import spelling
 from kb.store.wording import (
     FIELDS,
     PARTIAL_LEAST,
@@ -21,6 +23,7 @@ from kb.store.wording import (
     WEIGHTS,
     Phrase,
     bad_expression,
+    chunk_words,
     count,
     fold,
     fts_phrases,
@@ -35,7 +38,7 @@ from kb.store.wording import (
 )
 from kb.text import has_cjk, index_text
 from kb.wordtext import in_expression
-from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument
+from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument, Term
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
 Fields = tuple[str, str, str]  # title, headings and body as trigrams and substrings read them
@@ -71,6 +74,46 @@ def match(corpus: Corpus, query: LexicalQuery, allowed: Sequence[StoredChunk]) -
 def _fts(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
     rows = {chunk.chunk_id: tuple(map(_stems, corpus.words(chunk))) for chunk in corpus.chunks}
     return bm25(rows, WEIGHTS, fts_phrases(query), every=query.join == "all")
+
+
+def languages(corpus: Corpus) -> tuple[str, ...]:
+    held = {chunk_words(chunk, corpus.documents[chunk.doc_id].lang).lang for chunk in corpus.chunks}
+    return tuple(sorted(lang for lang in held if lang))
+
+
+def counts(corpus: Corpus, words: Sequence[str]) -> dict[str, int]:
+    """In how many chunks each word stands; "" is all of them."""
+    rows = [tuple(map(_stems, corpus.words(chunk))) for chunk in corpus.chunks]
+    found = {"": len(rows)}
+    for word in words:
+        phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
+        found[word] = sum(any(_weighted(row, WEIGHTS, phrase) for phrase in phrases) for row in rows) if word else len(rows)
+    return found
+
+
+def spellings(corpus: Corpus, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each word that stands nowhere, those that it may have meant."""
+    copies = [corpus.words(chunk) for chunk in corpus.chunks]
+    held = [[term for field in fields for term in _stems(field)] for fields in copies]
+    chunks = Counter(term for terms in held for term in set(terms))
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        stem = spelling.stem_of(word)
+        if stem is None or chunks[stem]:
+            continue
+        found[word] = ()
+        for begin in spelling.beginnings(stem):
+            low, high = spelling.lengths(word)
+            near = [(term, n) for term, n in chunks.items() if term.startswith(tuple(begin)) and low <= len(term) <= high]
+            texts = [text for term in spelling.candidates(word, near) for text in _first(copies, held, term)]
+            found[word] = found[word] or spelling.nearest(word, texts)
+    return found
+
+
+def _first(copies: Sequence[Sequence[str]], held: Sequence[Sequence[str]], term: str) -> list[str]:
+    """The fields of the first chunks that hold a stem."""
+    places = [number for number, terms in enumerate(held) for found in terms if found == term][: spelling.PLACES]
+    return [field for number in list(dict.fromkeys(places))[: spelling.TEXTS] for field in copies[number][:-1]]
 
 
 def _trigram(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:

@@ -123,6 +123,8 @@ CREATE VIEW chunks_words(id, title, heading, path, body, stems) AS
   FROM chunks c JOIN documents d ON d.id = c.document;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, stems, content='chunks_words',
   content_rowid='id', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+CREATE VIRTUAL TABLE chunks_terms USING fts5vocab(chunks_fts, row);
+CREATE VIRTUAL TABLE chunks_places USING fts5vocab(chunks_fts, instance);
 INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 1);
 """
 # They read the row as it stands in the views: before it goes, and after it has come.

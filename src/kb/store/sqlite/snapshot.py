@@ -10,7 +10,7 @@ import apsw
 
 from kb.errors import NotFound, StaleCursor
 from kb.store.entries import unit
-from kb.store.sqlite import fts, vectors
+from kb.store.sqlite import fts, vectors, vocabulary
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
 from kb.store.sqlite.where import document_test
@@ -30,6 +30,7 @@ class SQLiteSnapshot:
         self.model = to_model(meta["model"])
         self._vectors = self.model is not None and meta["vectors"] in ("ready", "leftovers")
         self._answered: str | None = None
+        self.languages = vocabulary.languages(connection)
 
     @property
     def lexical_engine(self) -> str:
@@ -50,6 +51,24 @@ class SQLiteSnapshot:
                 return []
             found, self._answered = vectors.nearest(self.connection, self._leg, self.revision, query, where, limit)
             return found
+
+    def cosines(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        with typed():
+            query = unit(vector, self.model) if vector and self.model else b""
+            if not query or not self._vectors:
+                return {}
+            numbers = self.connection.execute(f"SELECT id FROM chunks WHERE chunk_id IN {AMONG}", _ids(chunk_ids))
+            held = [row[0] for row in numbers]
+            found = vectors.canonical(self.connection, query, held, len(held))
+            return {candidate.chunk_id: candidate.score for candidate in found}
+
+    def terms(self, words: Sequence[str]) -> dict[str, int]:
+        with typed():
+            return vocabulary.counts(self.connection, words)
+
+    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        with typed():
+            return vocabulary.spellings(self.connection, words)
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         statement = f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE c.chunk_id IN {AMONG}"

@@ -1,0 +1,79 @@
+"""The words of the index: in how many chunks each stands, and which of them a misspelt word may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from kb.store import spelling
+from kb.store.sqlite.like import quoted
+from kb.store.wording import FIELDS, fts_phrases
+from kb.types import LexicalQuery, Term
+
+# One step per language along the index of languages, and none where there is no other than English.
+LANGUAGES = """
+WITH RECURSIVE held(lang) AS (
+  SELECT min(stem_lang) FROM chunks WHERE stem_lang IS NOT NULL
+  UNION ALL SELECT (SELECT min(stem_lang) FROM chunks WHERE stem_lang > held.lang) FROM held WHERE held.lang IS NOT NULL)
+SELECT lang FROM held WHERE lang IS NOT NULL"""
+
+
+def languages(connection: apsw.Connection) -> tuple[str, ...]:
+    return tuple(row[0] for row in connection.execute(LANGUAGES))
+
+
+def counts(connection: apsw.Connection, words: Sequence[str]) -> dict[str, int]:
+    """In how many chunks each word or phrase stands; the number of all chunks under ""."""
+    found = {"": int(connection.execute("SELECT count(*) FROM chunks_fts_docsize").get or 0)}
+    for word in words:
+        found[word] = sum(_count(connection, word)) if word else found[""]
+    return found
+
+
+def _count(connection: apsw.Connection, word: str) -> list[int]:
+    phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
+    if phrases and len(phrases[0].stems) == 1 and not phrases[0].open:
+        statement = "SELECT doc FROM chunks_terms WHERE term = ?"
+        return [row[0] for row in connection.execute(statement, phrases[0].stems)]
+    return [_matching(connection, word, "count(*)", "")] if phrases else []
+
+
+def _matching(connection: apsw.Connection, word: str, what: str, limit: str) -> int:
+    (phrase,) = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
+    expression = quoted(phrase.text) + (" *" if phrase.open else "")
+    statement = f"SELECT {what} FROM chunks_fts WHERE chunks_fts MATCH ?{limit}"
+    return int(connection.execute(statement, (expression,)).get or 0)
+
+
+def spellings(connection: apsw.Connection, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each word that stands in no chunk, those that it may have meant, as they are written somewhere."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        stem = spelling.stem_of(word)
+        if stem is not None and not _matching(connection, word, "1", " LIMIT 1"):
+            found[word] = next(filter(None, (_near(connection, word, begin) for begin in spelling.beginnings(stem))), ())
+    return found
+
+
+def _near(connection: apsw.Connection, word: str, beginnings: Sequence[str]) -> tuple[str, ...]:
+    statement = "SELECT term, doc FROM chunks_terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
+    vocabulary = [
+        row
+        for begin in beginnings
+        for row in connection.execute(statement, (begin, _next(begin), *spelling.lengths(word)))
+    ]
+    terms = spelling.candidates(word, vocabulary)
+    return spelling.nearest(word, [text for term in terms for text in _texts(connection, term)])
+
+
+def _next(prefix: str) -> str:
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def _texts(connection: apsw.Connection, term: str) -> list[str]:
+    """What the index reads of the first chunks that hold a stem."""
+    fields = ", ".join(FIELDS[:-1])
+    statement = f"""SELECT {fields} FROM chunks_words WHERE id IN (SELECT DISTINCT doc FROM
+      (SELECT doc FROM chunks_places WHERE term = ? LIMIT {spelling.PLACES})) ORDER BY id LIMIT {spelling.TEXTS}"""
+    return [field for row in connection.execute(statement, (term,)) for field in row]
