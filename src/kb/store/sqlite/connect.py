@@ -50,6 +50,11 @@ class Place:
     def lock(self) -> Path:
         return self.folder / "write.lock"
 
+    @property
+    def builder(self) -> Path:
+        """Held by the process that embeds for a change of the model."""
+        return self.folder / "model.lock"
+
     def identity(self) -> tuple[int, int]:
         """Which file it is, to notice when it has been replaced or deleted underneath."""
         try:
@@ -76,6 +81,7 @@ def prepare(place: Place, *, create: bool, wait_s: float) -> None:
         recognise(place.db)
         tighten(place)
     if place.db.exists() and place.db.stat().st_size:
+        _renew(place, wait_s)
         return
     if not create:
         raise missing(place.folder)
@@ -86,6 +92,15 @@ def prepare(place: Place, *, create: bool, wait_s: float) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get  # the header names us from the first moment on
         connection.close()
     tighten(place)
+
+
+def _renew(place: Place, wait_s: float) -> None:
+    """Bring a store of an older format up to date when it is opened: readers know only the newest."""
+    with open(place.db, "rb") as file:
+        version = int.from_bytes(file.read(64)[60:64], "big")
+    if 0 < version < schema.SCHEMA_VERSION and os.access(place.folder, os.W_OK):
+        with lease(place.lock, wait_s):
+            writer(place).close()
 
 
 def recognise(db: Path) -> None:
@@ -107,7 +122,7 @@ def tighten(place: Place) -> None:
     """Nobody else may read: 0700 for the folder (if all in it is ours), 0600 for the files."""
     ours = True
     for entry in os.scandir(place.folder):
-        if entry.name.startswith(("kb.db", "write.lock", "backup-", "quarantine-")):
+        if entry.name.startswith(("kb.db", "write.lock", "model.lock", "backup-", "quarantine-")):
             if entry.stat().st_mode & 0o077:
                 os.chmod(entry.path, 0o700 if entry.is_dir() else 0o600)
         else:
