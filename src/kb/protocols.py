@@ -166,8 +166,8 @@ class Models(Protocol):
         """
         ...
 
-    def waiting(self, label: str, collection: str, limit: int) -> list[str]:
-        """Ids of chunks that have no vector of this model yet; none when there are no more."""
+    def waiting(self, label: str, collection: str | None, limit: int) -> list[str]:
+        """Ids of chunks, of one collection or all, that have no vector of this model yet; none: there are no more."""
         ...
 
     def vectors(self, label: str, embed_hashes: Sequence[str]) -> dict[str, Vector]:

@@ -115,7 +115,7 @@ class MemoryModels:
         state = self._read()
         return known(state, label, embed_hashes) if label in state.models else {}
 
-    def waiting(self, label: str, collection: str, limit: int) -> list[str]:
+    def waiting(self, label: str, collection: str | None, limit: int) -> list[str]:
         state = self._read()
         return state.pending(label, collection)[:limit] if label in state.models else []
 

@@ -142,7 +142,7 @@ def unreadable_models(connection: apsw.Connection) -> list[int]:
         try:
             generation = generations.to_generation(row[1:])
             fine = generation.info.label == row[0] and generation.state in ("ready", "leftovers", "stale")
-            fine = fine and isinstance(generation.info.dimension, int) and generation.info.dimension > 0
+            fine = fine and generation.info.dimension > 0
         except (KeyError, TypeError, ValueError):
             fine = False
         if not fine:

@@ -34,7 +34,7 @@ class SQLiteModels:
     def __init__(self, reading: Transaction, writing: Transaction, place: Place) -> None:
         self._reading, self._writing = reading, writing
         self._place = place
-        self._at: dict[tuple[str, str], int] = {}  # where `waiting` goes on: what lies before is done, or was missed
+        self._at: dict[tuple[str, str | None], int] = {}  # where `waiting` goes on: what lies before is done, or was missed
 
     # ------------------------------------------------------------ which
 
@@ -101,7 +101,7 @@ class SQLiteModels:
             generation = generations.find(connection, label)
             return generations.known(connection, generation, embed_hashes) if generation else {}
 
-    def waiting(self, label: str, collection: str, limit: int) -> list[str]:
+    def waiting(self, label: str, collection: str | None, limit: int) -> list[str]:
         key = (label, collection)
         with self._reading() as connection:
             generation = generations.find(connection, label)
@@ -176,28 +176,25 @@ def _promoted(connection: apsw.Connection, choice: Choice) -> Choice:
 def _whole(connection: apsw.Connection) -> Callable[[str, str | None], bool]:
     def whole(label: str, collection: str | None) -> bool:
         generation = generations.find(connection, label)
-        return generation is not None and generation.counts and not _any_pending(connection, generation, collection)
+        return generation is not None and generation.counts and not _waiting(connection, generation, collection, 0, 1)
 
     return whole
 
 
-def _any_pending(connection: apsw.Connection, generation: Generation, collection: str | None) -> bool:
-    if collection is not None:
-        return bool(_waiting(connection, generation, collection, 0, 1))
-    return bool(
-        connection.execute(f"SELECT c.id FROM chunks c WHERE {generations.lacking(generation)} LIMIT 1").fetchall()
-    )
-
-
 def _waiting(
-    connection: apsw.Connection, generation: Generation, collection: str, after: int, limit: int
+    connection: apsw.Connection, generation: Generation, collection: str | None, after: int, limit: int
 ) -> list[tuple[int, str]]:
-    """In the order of their numbers, which grow; the plus keeps SQLite on the chunks in that order."""
+    """In the order of their numbers, which grow. The plus keeps SQLite from going by documents instead."""
+    bindings: tuple[object, ...] = (after, limit)
+    within = ""
+    if collection is not None:
+        within = " AND (SELECT +d.collection FROM documents d WHERE d.id = c.document) = ?"
+        bindings = (after, pack(collection), limit)
     statement = (
-        "SELECT c.id, c.chunk_id FROM chunks c WHERE c.id > ? AND (SELECT +d.collection FROM documents d "
-        f"WHERE d.id = c.document) = ? AND {generations.lacking(generation)} ORDER BY c.id LIMIT ?"
+        f"SELECT c.id, c.chunk_id FROM chunks c WHERE c.id > ?{within} AND {generations.lacking(generation)} "
+        "ORDER BY c.id LIMIT ?"
     )
-    return connection.execute(statement, (after, pack(collection), limit)).fetchall()
+    return connection.execute(statement, bindings).fetchall()
 
 
 def _cleared(connection: apsw.Connection, choice: Choice) -> Choice:
