@@ -53,10 +53,15 @@ class Embedders:
         if model is None or snapshot.chosen or self._given is not None or name_of(model) == self.settings.model:
             return ""
         wanted = self.settings.model
-        embedder = self.get()
-        if wanted == embedders.NONE or (embedder is not None and embedder.info.label == model.label):
+        if wanted == embedders.NONE:
             return ""
-        return f"answered by the store's model {model.label}, not by the configured {wanted} (try: kb model set {wanted})"
+        if wanted.partition(":")[0] == model.id.partition(":")[0] and not model.remote:
+            embedder = self.get()  # the same by another name, as `hashing` is `hashing:64`
+            if embedder is not None and embedder.info.label == model.label:
+                return ""
+        return (
+            f"answered by the store's model {model.label}, not by the configured {wanted} (try: kb model set {wanted})"
+        )
 
     def use(self, name: str) -> None:
         """From now on as if this one were configured."""

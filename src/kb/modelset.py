@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kb.config import EmbedSettings
 from kb.embed import registry
 from kb.errors import EmbedderFailed, KBError, NotFound, UsageError
 from kb.model import Embedders, name_of
@@ -13,7 +14,7 @@ from kb.protocols import Embedder, Store
 from kb.types import ModelInfo, ModelStatus, Value
 
 NOTE = "is not here any more"
-OnStatus = Callable[[ModelStatus], None]
+OnStatus = Callable[[Callable[[], ModelStatus]], None]  # given a way to look, as looking has its price
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,7 +40,7 @@ class ModelVerbs:
 
     def list(self) -> tuple[Offer, ...]:
         """The models that can be had here, and what is in the way of the others."""
-        return tuple(_offer(name, self._embedders) for name in registry.EMBEDDERS if name != "hashing")
+        return offers(self._embedders.settings)
 
     def set(self, name: str, *, collection: str | None = None, wait: bool = False,
             on_status: OnStatus | None = None, stop: threading.Event | None = None) -> ModelStatus:  # fmt: skip
@@ -86,7 +87,7 @@ class ModelVerbs:
                 try:
                     makers.use(self._needed(info))
                     models.note(label, None)
-                    makers.fill([label], lambda _count: on_status(models.status()) if on_status else None)
+                    makers.fill([label], lambda _count: on_status(models.status) if on_status else None)
                     problem = "; ".join(makers.warnings)
                 except Stopped:
                     problem = "stopped"
@@ -132,11 +133,16 @@ class ModelVerbs:
         return found
 
 
-def _offer(name: str, embedders: Embedders) -> Offer:
+def offers(settings: EmbedSettings) -> tuple[Offer, ...]:
+    """Every model but the one for tests."""
+    return tuple(_offer(name, settings) for name in registry.EMBEDDERS if name != "hashing")
+
+
+def _offer(name: str, settings: EmbedSettings) -> Offer:
     if name in registry.NEEDS_ARGUMENT:
         return Offer(f"{name}:{registry.NEEDS_ARGUMENT[name]}", True, WHAT[name])
     try:
-        embedder = registry.load(name, embedders.settings)
+        embedder = registry.load(name, settings)
     except KBError as error:
         return Offer(name, False, error.message, error.fix)
     detail = f"{embedder.info.label}, {embedder.info.dimension} dimensions: " if embedder else ""

@@ -50,8 +50,6 @@ class Makers:
                 self._embedders[info.label] = embedder
         self.choice, held = self.store.models.choice(), self.store.models.held()
         self._kept = tuple(label for label in held if label not in self.choice.used)
-        if embedder is None:
-            return
         for label in sorted(self.choice.used & held.keys() - self._embedders.keys()):
             if (other := embedder_of(held[label])) is not None:
                 self._embedders[label] = other

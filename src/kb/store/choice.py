@@ -118,4 +118,3 @@ def labels(choice: Choice) -> frozenset[str]:
     return frozenset(
         label for seat in seats for label in (seat.answering, seat.wanted, seat.former) if label
     )  # fmt: skip
-

@@ -106,8 +106,7 @@ def known(connection: apsw.Connection, generation: Generation, hashes: Iterable[
     among = "c.embed_hash IN (SELECT value FROM json_each(:hashes))"
     bindings = {"hashes": json.dumps(list(dict.fromkeys(hashes))), "model": generation.number}
     blank = (
-        "SELECT DISTINCT c.embed_hash FROM chunks c JOIN blanks b ON b.chunk = c.id AND b.model = :model "
-        f"WHERE {among}"
+        f"SELECT DISTINCT c.embed_hash FROM chunks c JOIN blanks b ON b.chunk = c.id AND b.model = :model WHERE {among}"
     )
     found = {row[0]: b"" for row in connection.execute(blank, bindings)}
     held = (

@@ -34,7 +34,9 @@ class SQLiteModels:
     def __init__(self, reading: Transaction, writing: Transaction, place: Place) -> None:
         self._reading, self._writing = reading, writing
         self._place = place
-        self._at: dict[tuple[str, str | None], int] = {}  # where `waiting` goes on: what lies before is done, or was missed
+        self._at: dict[
+            tuple[str, str | None], int
+        ] = {}  # where `waiting` goes on: what lies before is done, or was missed
 
     # ------------------------------------------------------------ which
 
@@ -225,7 +227,9 @@ def _due(connection: apsw.Connection) -> list[Generation]:
 
 
 def _measured(connection: apsw.Connection, generation: Generation) -> str | None:
-    rows = connection.execute(f"SELECT c.chunk_id, c.id FROM chunks c JOIN {generation.table}_rowids r ON r.rowid = c.id")
+    rows = connection.execute(
+        f"SELECT c.chunk_id, c.id FROM chunks c JOIN {generation.table}_rowids r ON r.rowid = c.id"
+    )
     numbers = dict(rows)
     names = calibrate.sample(numbers)
     vectors = dict(read(connection, generation.table, generation.info.dimension, [numbers[name] for name in names]))
@@ -254,9 +258,7 @@ def _state(
     )
 
 
-def _collection(
-    name: str, chunks: int, choice: Choice, pending: Mapping[tuple[str, str], int]
-) -> CollectionModel:
+def _collection(name: str, chunks: int, choice: Choice, pending: Mapping[tuple[str, str], int]) -> CollectionModel:
     answering, target = choice.label(name), choice.target(name)
     building = target if target != answering else None
     waits = pending.get((building or answering or "", name), chunks)

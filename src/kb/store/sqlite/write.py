@@ -49,9 +49,9 @@ def _add(connection: apsw.Connection, entry: Entry, usable: Mapping[str, Generat
         connection.executemany(INSERT_CHUNK, rows)
     except apsw.ConstraintError as cause:
         raise StoreError(f"a chunk id of {document.path!r} belongs to another document", fix="kb check") from cause
-    for label, vectors in entry.by_model.items():
+    for label, row in entry.by_model.items():
         if label in usable:
-            found = [(first + place, vector) for place, vector in enumerate(vectors) if vector is not None]
+            found = [(first + place, vector) for place, vector in enumerate(row) if vector is not None]
             generations.store_vectors(connection, usable[label], found)
 
 
