@@ -10,8 +10,9 @@ from kb.config import EmbedSettings
 from kb.embed import registry
 from kb.errors import EmbedderFailed, KBError, NotFound, UsageError
 from kb.model import Embedders, name_of
+from kb.models import ModelStatus
 from kb.protocols import Embedder, Store
-from kb.types import ModelInfo, ModelStatus, Value
+from kb.types import ModelInfo, Value
 
 NOTE = "is not here any more"
 OnStatus = Callable[[Callable[[], ModelStatus]], None]  # given a way to look, as looking has its price

@@ -11,16 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from kb.models import Calibration, Choice, ModelStatus
 from kb.types import (
-    Calibration,
     Candidate,
     CheckReport,
-    Choice,
     Entry,
     Filters,
     LexicalQuery,
     ModelInfo,
-    ModelStatus,
     Query,
     SearchResult,
     Status,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kb.errors import KBError
+from kb.models import ModelState, ModelStatus
 from kb.types import (
     AddReport,
     CheckReport,
@@ -20,8 +21,6 @@ from kb.types import (
     Issue,
     Leg,
     ModelInfo,
-    ModelState,
-    ModelStatus,
     Passage,
     Progress,
     Retrieval,

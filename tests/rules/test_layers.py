@@ -10,17 +10,20 @@ from tests.rules import sources
 
 LAYERS = (
     {"types", "errors"},
+    {"models"},
     {"protocols", "config", "text"},
     {"analysis"},
     {"ingest", "embed", "store", "search"},
     {"lookup", "pack", "asking", "model"},
+    {"modelset"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
+    {"testing_models"},
     {"cli", "serve"},
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-STAGES = LAYERS[3]
+STAGES = LAYERS[4]
 # `types` and `errors` are used together; the others of a layer stand alone, except for these.
 SIDEWAYS = {("config", "text"), ("protocols", "text"), ("evaluate", "render"), ("testing", "render")}
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from kb import render
@@ -16,7 +17,7 @@ from kb.cli.flags import MODEL_ACTIONS
 from kb.cli.session import Session
 from kb.cli.terminal import clean_line, count, cut, size, span, table
 from kb.errors import UsageError
-from kb.types import CollectionModel, ModelState, ModelStatus
+from kb.models import CollectionModel, ModelState, ModelStatus
 
 EVERY_S = 1.0  # how often progress is looked up and shown: it counts the chunks that wait
 NICE = 10  # whoever else wants the processor goes first
@@ -64,8 +65,8 @@ def _go_on(session: Session, base: KB) -> int:
     if session.value("wait") or not location.is_dir():
         return _here(session, base)
     if status.builder is None:
-        _start(session, location)
-    return _show(session, base.model.status())
+        status = replace(status, builder=_start(session, location))
+    return _show(session, status)
 
 
 def _here(session: Session, base: KB) -> int:
@@ -78,16 +79,18 @@ def _here(session: Session, base: KB) -> int:
     return 1 if _building(status) else shown
 
 
-def _start(session: Session, location: Path) -> None:
+def _start(session: Session, location: Path) -> int:
     """A process of its own, which goes on when this one and its terminal are gone."""
     command = [sys.executable, "-P", "-m", "kb", "model", "run", "--quiet", "--store", str(location.absolute())]
     if session.value("config"):
         command += ["--config", str(Path(session.value("config")).expanduser().absolute())]
     flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
     none = subprocess.DEVNULL
-    subprocess.Popen(  # what goes wrong in it is noted in the store: kb model status
+    child = subprocess.Popen(  # what goes wrong in it is noted in the store: kb model status
         command, stdin=none, stdout=none, stderr=none, start_new_session=True, creationflags=flags
     )
+    number, child.returncode = child.pid, 0  # nobody here waits for it
+    return number
 
 
 def _listener(session: Session) -> Callable[[Callable[[], ModelStatus]], None] | None:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from kb.errors import EmbedderFailed, StoreBusy
 from kb.ingest.build import embed_text
+from kb.models import Choice
 from kb.protocols import Embedder, Store
-from kb.types import Choice, Entry, ModelInfo, Vector
+from kb.types import Entry, ModelInfo, Vector
 
 BATCH_S = 0.25  # what one batch may take: short enough to stop within, long enough to spread the cost of an fsync
 FIRST, LARGEST = 64, 1024  # texts per call of an embedder

@@ -12,8 +12,9 @@ from hashlib import blake2b
 from itertools import islice
 from operator import mul
 
+from kb.models import Calibration
 from kb.store.entries import floats
-from kb.types import Calibration, Vector
+from kb.types import Vector
 
 SAMPLE = 400  # chunks, and pairs of them: the mean of as many is known to a hundredth of a typical deviation of 0.15
 GROWN = 1.25  # measured again when there are so many times more vectors, or fewer, than there were

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from kb.types import Choice, Seat
+from kb.models import Choice, Seat
 
 
 def want(choice: Choice, label: str, collection: str | None = None, *, chosen: bool = True) -> Choice:

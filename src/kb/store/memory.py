@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kb.errors import NotFound, StaleCursor, StoreError
+from kb.models import Choice, Seat
 from kb.store import oracle
 from kb.store.entries import no_model, prepare, unit
 from kb.store.memorymodels import Held, MemoryModels, State, known
@@ -17,12 +18,10 @@ from kb.text import LEXICAL_VERSION
 from kb.types import (
     Candidate,
     CheckReport,
-    Choice,
     Entry,
     Filters,
     LexicalQuery,
     ModelInfo,
-    Seat,
     Status,
     StoredChunk,
     StoredDocument,

@@ -9,20 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kb.errors import StoreBusy
+from kb.models import Calibration, Choice, CollectionModel, ModelState, ModelStatus
 from kb.store import calibrate
 from kb.store import choice as choices
 from kb.store.entries import unit
-from kb.types import (
-    Calibration,
-    Choice,
-    CollectionModel,
-    ModelInfo,
-    ModelState,
-    ModelStatus,
-    StoredChunk,
-    StoredDocument,
-    Vector,
-)
+from kb.types import ModelInfo, StoredChunk, StoredDocument, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +121,7 @@ class MemoryModels:
                 for name, chunk in state.chunks.items()
                 if chunk.embed_hash in units and name not in held.vectors
             }
-            filled = replace(held, vectors={**held.vectors, **new}, rate=held.rate if rate is None else rate)
+            filled = replace(held, vectors={**held.vectors, **new}, rate=rate or held.rate)
             collections = {document.collection for document in state.documents.values()}
             answers = {state.choice.label(), *(state.choice.label(name) for name in collections)}
             more = 1 if new and label in answers else 0

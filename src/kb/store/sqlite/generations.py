@@ -10,10 +10,11 @@ from typing import Any
 import apsw
 
 from kb.errors import StoreError
+from kb.models import Calibration, Choice
 from kb.store import choice as choices
 from kb.store.sqlite import vectors
 from kb.store.sqlite.rows import pack
-from kb.types import Calibration, Choice, ModelInfo, Value, Vector
+from kb.types import ModelInfo, Value, Vector
 
 ROW = "SELECT id, info, state, rate, problem, calibration FROM models"
 NO_EXTENSION = "sqlite-vec does not load here, and vectors are written through it"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import apsw
 
+from kb.models import Choice, CollectionModel, ModelState, ModelStatus
 from kb.store import calibrate
 from kb.store import choice as choices
 from kb.store.sqlite import generations, write
@@ -17,8 +18,9 @@ from kb.store.sqlite.generations import Generation
 from kb.store.sqlite.lease import holder, lease
 from kb.store.sqlite.rows import pack, unpack
 from kb.store.sqlite.vectors import CHUNK_ROWS, read
-from kb.types import Choice, CollectionModel, ModelInfo, ModelState, ModelStatus, Vector
+from kb.types import ModelInfo, Vector
 
+STEADY = 0.9  # of the rate so far: batches take a quarter of a second, and estimates should not jump
 COLLECTIONS = (
     "SELECT d.collection, count(c.id) FROM documents d LEFT JOIN chunks c ON c.document = d.id "
     "GROUP BY d.collection ORDER BY d.collection"
@@ -127,7 +129,8 @@ class SQLiteModels:
             if label in answers and connection.total_changes() != before:
                 write.next_revision(connection)
             if rate is not None:
-                connection.execute("UPDATE models SET rate = ? WHERE id = ?", (rate, generation.number))
+                smooth = rate if generation.rate is None else STEADY * generation.rate + (1 - STEADY) * rate
+                connection.execute("UPDATE models SET rate = ? WHERE id = ?", (smooth, generation.number))
 
     def note(self, label: str, problem: str | None) -> None:
         with self._writing() as connection:

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from kb.errors import StoreCorrupt, StoreError
+from kb.models import Choice, Seat
 from kb.store import choice as choices
 from kb.store.sqlite import generations, salvage, vectorcheck, vectors, where
 from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, reference, unreadable_models
@@ -20,7 +21,7 @@ from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document, unpack
 from kb.store.wording import heading_index, is_cjk
 from kb.text import index_text
-from kb.types import CheckReport, Choice, Problem, Seat
+from kb.types import CheckReport, Problem
 
 
 def repair(place: Place, wait_s: float) -> CheckReport:

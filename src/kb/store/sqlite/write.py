@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from kb.errors import StoreError
+from kb.models import Choice, Seat
 from kb.store.entries import prepare, unit
 from kb.store.sqlite import generations, vectors
 from kb.store.sqlite.generations import Generation
 from kb.store.sqlite.rows import INSERT_CHUNK, INSERT_DOCUMENT, chunk_row, document_row, pack
 from kb.store.wording import title_index
-from kb.types import Choice, Entry, ModelInfo, Seat, Vector
+from kb.types import Entry, ModelInfo, Vector
 
 BATCH_CHUNKS = 4_000  # per transaction: the index merges well, and no other writer waits for more than about a second
 
