@@ -177,7 +177,9 @@ class ModelsContract:
             assert snapshot.model == MODEL
             assert len(snapshot.nearest(direction("pear"), everything, 9)) == 5
         two.put([entry("late", "late")])
-        assert not two.models.want(NEXT)  # it does not know what came since
+        two.models.want(NEXT)
+        with two.snapshot() as snapshot:
+            assert snapshot.model == MODEL  # the other does not know what came since
         assert two.models.waiting(NEXT.label, None, 9) == ["late:0"]
         fill(two)
         assert two.models.switch()

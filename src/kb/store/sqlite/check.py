@@ -81,9 +81,12 @@ def _guarded(test: Check, connection: apsw.Connection) -> list[Problem]:
 
 
 def _counts(connection: apsw.Connection) -> dict[str, int]:
-    tables = ("documents", "chunks", "tags", "chunks_fts_docsize", "chunks_trigram_docsize", "vectors_rowids", "blanks")
+    tables = ("documents", "chunks", "tags", "chunks_fts_docsize", "chunks_trigram_docsize", "blanks", "models")
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
-    return {name: int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in tables if name in there}
+    found = {name: int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in tables if name in there}
+    held = [name for name in sorted(there) if re.fullmatch(r"vectors(_\d+)?_rowids", name)]
+    found["vectors_rowids"] = sum(int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in held)
+    return found
 
 
 # ---------------------------------------------------------------- the checks
