@@ -14,7 +14,8 @@ from typing import BinaryIO
 from kb import config, lookup
 from kb.asking import filters, one_of, words
 from kb.config import Settings
-from kb.model import LazyEmbedder, with_model
+from kb.model import Embedders, with_model
+from kb.modelset import ModelVerbs
 from kb.protocols import Embedder, Store
 from kb.search.engine import Engine
 from kb.store import registry as stores
@@ -49,15 +50,17 @@ class KB:
     def __init__(self, store: Store, settings: Settings, embedder: str | Embedder | None = None) -> None:
         self.store = store
         self.settings = with_model(settings, embedder)
-        self._model = LazyEmbedder(self.settings, embedder)
+        self._embedders = Embedders(self.settings, embedder)
         self.engine = Engine(
             store=store,
             settings=self.settings,
-            embedder=self._model.get,
-            embedder_problem=self._model.problem,
+            embedder=self._embedders.get,
+            embedder_problem=self._embedders.problem,
             is_stale=is_stale,
             today=date.today,
+            model_notice=self._embedders.notice,
         )
+        self.model = ModelVerbs(store, self._embedders)
 
     def __enter__(self) -> KB:
         return self
@@ -107,7 +110,9 @@ class KB:
         return pipeline.add(
             paths,
             store=self.store,
-            embedder=self._model.get(),
+            embedder=self.model.embedder(),
+            embedder_of=self._embedders.of,
+            chosen=self.model.chosen,
             settings=self.settings.ingest,
             options=options,
             on_event=on_event,
@@ -122,7 +127,9 @@ class KB:
         return pipeline.put(
             documents,
             store=self.store,
-            embedder=self._model.get(),
+            embedder=self.model.embedder(),
+            embedder_of=self._embedders.of,
+            chosen=self.model.chosen,
             settings=self.settings.ingest,
             on_event=on_event,
             now=datetime.now(UTC),

@@ -148,6 +148,7 @@ class Entry(Value):
     document: StoredDocument
     chunks: tuple[StoredChunk, ...]
     vectors: tuple[Vector | None, ...] = ()  # () or one per chunk; None where there is nothing to embed
+    by_model: Mapping[str, tuple[Vector | None, ...]] = field(default_factory=dict)  # by label; None: not known yet
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -161,6 +162,7 @@ class ModelInfo(Value):
     query_prefix: str = ""
     passage_prefix: str = ""
     remote: bool = False
+    spec: str = ""  # how it is named in the settings, where its id does not say it
 
     @property
     def label(self) -> str:

@@ -173,7 +173,7 @@ def _quoted(match: re.Match[str]) -> str:
 
 def open_end(text: str) -> bool:
     """Whether a text ends in a run too short to be cut into pieces: its last token may go on."""
-    runs = [match for match in _special().finditer(text)] if not text.isascii() else []
+    runs = list(_special().finditer(text)) if not text.isascii() else []
     last = runs[-1] if runs else None
     return bool(last and last.end() == len(text) and ((last[1] and len(last[1]) < 2) or (last[2] and len(last[2]) < 3)))
 

@@ -10,13 +10,16 @@ from tests.rules import sources
 
 LAYERS = (
     {"types", "errors"},
+    {"models"},
     {"protocols", "config", "text"},
     {"wordtext", "languages"},
     {"analysis"},
     {"ingest", "embed", "store", "search"},
     {"lookup", "pack", "asking", "model"},
+    {"modelset"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
+    {"testing_models"},
     {"cli", "serve"},
     {"__main__"},
 )

@@ -203,6 +203,27 @@ CONFIG = Verb(
         ("kb config set collections.memory.profile memory", "a collection with a profile of its own"),
     ),
 )
+MODEL_ACTIONS = ("status", "list", "set", "run", "back", "drop")
+MODEL = Verb(
+    "model",
+    "which embedding model answers, and changing it without a pause",
+    "model:model",
+    words="[status | list | set NAME | run | back | drop]",
+    most=None,
+    completes=(*MODEL_ACTIONS, "static", "minilm"),
+    text="set: the old model answers until the vectors of the new one are all there, which a process in the background "
+    "sees to; a collection changes over when it is ready. run: do that work here, also after a restart. back: return "
+    "to the former model, at once where its vectors are kept. drop: give their space free.",
+    flags=(
+        Flag("--collection", "only for searches in this collection", metavar="C"),
+        Flag("--wait", "embed here and now instead of in the background", "switch"),
+    ),
+    examples=(
+        ("kb model set minilm", "better answers, when it is ready"),
+        ("kb model status", "who answers, how far the new one is, and how long it takes"),
+        ("kb model back", ""),
+    ),
+)
 EXPORT = Verb(
     "export",
     "write documents, chunks and vectors into one portable file",
@@ -236,7 +257,7 @@ COMPLETION = Verb(
     ),
 )
 
-ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, EXPORT, IMPORT, COMPLETION)
+ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, MODEL, EXPORT, IMPORT, COMPLETION)
 VERBS = {verb.name: verb for verb in ORDER}
 
 

@@ -138,7 +138,7 @@ def _indexed(judged: Judged, settings: Settings | None, cache: Path | None) -> I
 
 def _other_model(base: KB) -> bool:
     """Whether a store that was found again has vectors of another model than the configured one."""
-    embedder, stored = base.engine.embedder(), base.status().model
+    embedder, stored = base.engine.embedder(None), base.status().model
     return embedder is not None and (stored is None or stored.label != embedder.info.label)
 
 

@@ -45,15 +45,16 @@ class Engine(Value):
 
     store: Store
     settings: Settings
-    embedder: Callable[[], Embedder | None]
-    embedder_problem: Callable[[], KBError | None]
+    embedder: Callable[[ModelInfo | None], Embedder | None]  # of the stored vectors' model; None: the configured one
+    embedder_problem: Callable[[ModelInfo | None], KBError | None]
     is_stale: IsStale
     today: Callable[[], date]
+    model_notice: Callable[[Snapshot], str] = lambda _snapshot: ""  # to say of the model that answers
 
     def search(self, query: Query) -> SearchResult:
         started = time.perf_counter()
         plan = self.plan(query)
-        with self.store.snapshot() as snapshot:
+        with self.store.snapshot(query.filters.collection) as snapshot:
             question = fingerprint(replace(plan.query, mode=plan.mode), repr(plan.profile))
             cursor = decode(query.cursor, question=question, revision=snapshot.revision) if query.cursor else None
             start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
@@ -74,6 +75,7 @@ class Engine(Value):
                 else None
             )
             revision = snapshot.revision
+            notice = self.model_notice(snapshot) if vector.leg.ran else ""
         return SearchResult(
             query=query.text,
             mode=plan.mode,
@@ -84,7 +86,11 @@ class Engine(Value):
             lexical=lexical.leg,
             vector=vector.leg,
             revision=revision,
-            warnings=(*(_warning(found.problem) for found in (lexical, vector) if found.problem), *lexical.notes),
+            warnings=(
+                *(_warning(found.problem) for found in (lexical, vector) if found.problem),
+                *lexical.notes,
+                *([notice] if notice else []),
+            ),
             took_ms=round((time.perf_counter() - started) * 1000, 3),
             trace=trace,
         )
@@ -140,7 +146,10 @@ class Engine(Value):
         )
         if skip_vector:
             return lexical, sat_out(skip_vector)
-        vector = VectorLeg(self.embedder(), self.embedder_problem()).find(snapshot, plan.parsed, where, depth)
+        made_by = snapshot.model  # the query is embedded by the model of the chunks
+        vector = VectorLeg(self.embedder(made_by), self.embedder_problem(made_by)).find(
+            snapshot, plan.parsed, where, depth
+        )
         if plan.mode == "vector" and vector.problem:
             raise vector.problem
         return lexical, vector

@@ -144,8 +144,8 @@ def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found |
     if snapshot.model is None:
         return sat_out("the store has no vectors yet")
     if snapshot.model.label != info.label:
-        made_by = f"the vectors were made by {snapshot.model.label}, the configured model is {info.label}"
-        return sat_out(IndexMismatch(made_by, fix="kb add the folders again, which embeds anew"))
+        made_by = f"the vectors were made by {snapshot.model.label}, the model at hand is {info.label}"
+        return sat_out(IndexMismatch(made_by, fix="kb model set NAME, which embeds anew and answers meanwhile"))
     if unreadable_share(query.text, info.scripts) > UNREADABLE:
         others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
         return sat_out(f"the model {info.id} does not read this script ({others})")

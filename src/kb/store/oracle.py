@@ -37,8 +37,8 @@ from kb.store.wording import (
     words,
 )
 from kb.text import has_cjk, index_text
-from kb.wordtext import in_expression
 from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument, Term
+from kb.wordtext import in_expression
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
 Fields = tuple[str, str, str]  # title, headings and body as trigrams and substrings read them
