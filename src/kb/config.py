@@ -22,7 +22,7 @@ class Profile(Value):
     """One row of the table of profiles; the meaning of each setting is in ``profiles.toml``."""
 
     name: str
-    fusion: Literal["rrf", "rrf_normalized", "weighted"] = "rrf"
+    fusion: Literal["rrf", "rrf_normalized", "weighted", "calibrated"] = "rrf"
     rrf_k: int = 60
     alpha: float | None = None
     vector_weight: float = 0.7
@@ -99,6 +99,7 @@ class Settings(Value):
     collections: Mapping[str, str] | None = None  # collection -> profile
 
 
+FUSIONS = ("rrf", "rrf_normalized", "weighted", "calibrated")
 SECTIONS: dict[str, type] = {"search": SearchSettings, "ingest": IngestSettings, "embed": EmbedSettings}
 
 
@@ -262,7 +263,7 @@ def _profiles(table: Any) -> dict[str, Profile]:
 
 
 def _valid_profile(profile: Profile) -> Profile:
-    if profile.fusion not in ("rrf", "rrf_normalized", "weighted") or profile.terms not in ("any", "all"):
+    if profile.fusion not in FUSIONS or profile.terms not in ("any", "all"):
         raise ConfigError(f"profile '{profile.name}' has an unknown fusion or terms", fix="see docs/search.md")
     if profile.cjk not in ("runs", "words") or not isinstance(profile.repeats, bool):
         raise ConfigError(f"profile '{profile.name}' has an unknown cjk or repeats", fix="see docs/search.md")

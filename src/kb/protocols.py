@@ -21,6 +21,7 @@ from kb.types import (
     ModelInfo,
     Query,
     SearchResult,
+    Shape,
     Status,
     StoredChunk,
     StoredDocument,
@@ -87,6 +88,10 @@ class Snapshot(Protocol):
 
     def cosines(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The exact cosine of those of these chunks that have a vector: what ``nearest`` would say, best first."""
+        ...
+
+    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+        """How long those of these chunks that exist are, and how many chunks their documents have."""
         ...
 
     def terms(self, words: Sequence[str]) -> dict[str, int]:

@@ -243,6 +243,15 @@ class Candidate(Value):
     score: float
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shape(Value):
+    """The size of a chunk and of its document, for comparing scores of long and short ones."""
+
+    doc_id: str
+    length: float  # words in the index, relative to those of the average chunk of the store
+    siblings: int  # chunks of its document, itself included
+
+
 # ---------------------------------------------------------------- answering
 
 

@@ -52,7 +52,7 @@ GLOBAL_FLAGS = (
 )
 
 MODES = ("hybrid", "lexical", "vector")
-PROFILES = ("notes", "strict", "memory", "snippets")  # for completion; the config may define more
+PROFILES = ("notes", "strict", "memory", "snippets", "best")  # for completion; the config may define more
 
 COLLECTION = Flag("--collection", "only this collection", metavar="C")
 TRUST_MIN = Flag("--trust-min", "this level of trust or higher", metavar="LEVEL", choices=TRUST_LEVELS)
@@ -118,7 +118,7 @@ SEARCH = Verb(
         Flag("--threshold", "drop hits whose score is below this", "float", "X"),
         Flag("--min-score", "drop hits whose relevance, before any decay, is below this", "float", "X"),
         Flag("--alpha", "0 is keywords only, 0.5 balanced, 1 meaning only", "float", "A", low=0, high=1),
-        Flag("--profile", "notes, strict, memory, snippets, or one of your own", metavar="P"),
+        Flag("--profile", "notes, strict, memory, snippets, best, or one of your own", metavar="P"),
         Flag("--cursor", "go on after an earlier answer", metavar="C"),
         Flag("--budget", "shorten the answer to about this many tokens", "int", "TOKENS", low=1, high=10_000_000),
         Flag("--explain", "why each hit is where it is", "switch"),

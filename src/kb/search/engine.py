@@ -12,9 +12,10 @@ from kb.config import Profile, Settings, resolve_profile
 from kb.errors import KBError, UsageError
 from kb.protocols import Embedder, Snapshot, Store
 from kb.search import adjust, explain
+from kb.search.blend import Fusion, fusion_for, informed
 from kb.search.budget import pack
 from kb.search.cursor import Cursor, decode, fingerprint
-from kb.search.fuse import Fused, Fusion, Single, fusion_of
+from kb.search.fuse import Fused
 from kb.search.hits import IsStale, Showing, hydrate
 from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
 from kb.search.query import ParsedQuery, parse
@@ -60,8 +61,12 @@ class Engine(Value):
             start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
             lexical, vector = self.candidates(snapshot, plan, depth_top)
             if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
-                plan = replace(plan, fusion=fusion_of(plan.profile, alpha=0.0))  # alpha 1, and no vectors: words answer
+                plan = replace(
+                    plan, fusion=fusion_for(plan.profile, plan.mode, 0.0)
+                )  # alpha 1, and no vectors: words answer
                 lexical, _ = self.candidates(snapshot, plan, depth_top)
+            fusion = informed(plan.fusion, plan.profile, query.alpha, snapshot, lexical, vector)
+            plan = replace(plan, fusion=fusion)
             ranking = self.rank(snapshot, plan, lexical, vector)
             page = ranking[start : start + plan.top]
             hits = pack(
@@ -121,9 +126,7 @@ class Engine(Value):
             if cut is not None and math.isnan(cut):  # nothing is above it: no cut but a mistake
                 raise UsageError(f"{name} must be a number, not {cut}", fix=f"--{name.replace('_', '-')} 0.5")
         mode = query.mode
-        fusion: Fusion = fusion_of(profile, query.alpha)
-        if mode != "hybrid":
-            fusion = Single("bm25" if mode == "lexical" else "cosine")
+        fusion = fusion_for(profile, mode, query.alpha)
         deadline = time.monotonic() + settings.deadline_s
         filled = replace(query, now=(query.now or self.today()) if profile.half_life_days else None)
         return Plan(filled, parse(query.text, settings), profile, fusion, mode, top, deadline)

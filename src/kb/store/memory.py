@@ -22,6 +22,7 @@ from kb.types import (
     Filters,
     LexicalQuery,
     ModelInfo,
+    Shape,
     Status,
     StoredChunk,
     StoredDocument,
@@ -58,6 +59,9 @@ class MemorySnapshot:
         held = {name: vectors.get(name) for name in chunk_ids}
         found = {name: oracle.cosine(query, held_one) for name, held_one in held.items() if held_one} if query else {}
         return {candidate.chunk_id: candidate.score for candidate in _best(found, len(found))}
+
+    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+        return oracle.shapes(self._corpus(), chunk_ids)
 
     def terms(self, words: Sequence[str]) -> dict[str, int]:
         return oracle.counts(self._corpus(), words)

@@ -37,7 +37,7 @@ from kb.store.wording import (
     words,
 )
 from kb.text import has_cjk, index_text
-from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument, Term
+from kb.types import TRUST_LEVELS, Filters, LexicalQuery, Shape, StoredChunk, StoredDocument, Term
 from kb.wordtext import in_expression
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
@@ -87,8 +87,22 @@ def counts(corpus: Corpus, words: Sequence[str]) -> dict[str, int]:
     found = {"": len(rows)}
     for word in words:
         phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
-        found[word] = sum(any(_weighted(row, WEIGHTS, phrase) for phrase in phrases) for row in rows) if word else len(rows)
+        found[word] = (
+            sum(any(_weighted(row, WEIGHTS, phrase) for phrase in phrases) for row in rows) if word else len(rows)
+        )
     return found
+
+
+def shapes(corpus: Corpus, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+    sizes = {chunk.chunk_id: _size(tuple(map(_stems, corpus.words(chunk)))) for chunk in corpus.chunks}
+    average = (sum(sizes.values()) / len(sizes) if sizes else 0.0) or 1.0
+    siblings = Counter(chunk.doc_id for chunk in corpus.chunks)
+    wanted = set(chunk_ids)
+    return {
+        chunk.chunk_id: Shape(chunk.doc_id, round(sizes[chunk.chunk_id] / average, 9), siblings[chunk.doc_id])
+        for chunk in corpus.chunks
+        if chunk.chunk_id in wanted
+    }
 
 
 def spellings(corpus: Corpus, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -104,7 +118,9 @@ def spellings(corpus: Corpus, words: Sequence[str]) -> dict[str, tuple[str, ...]
         found[word] = ()
         for begin in spelling.beginnings(stem):
             low, high = spelling.lengths(word)
-            near = [(term, n) for term, n in chunks.items() if term.startswith(tuple(begin)) and low <= len(term) <= high]
+            near = [
+                (term, n) for term, n in chunks.items() if term.startswith(tuple(begin)) and low <= len(term) <= high
+            ]
             texts = [text for term in spelling.candidates(word, near) for text in _first(copies, held, term)]
             found[word] = found[word] or spelling.nearest(word, texts)
     return found

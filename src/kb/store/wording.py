@@ -16,7 +16,7 @@ from kb.wordtext import in_place, index_copy, open_end, parts, path_words, separ
 # Weights of title, headings, path, body and stems in bm25 of the word index. Origin of the first two: common practice
 # for documentation search (title above heading above text). The path counts as text. Measured: docs/decisions/006.
 FIELDS = ("title", "heading", "path", "body", "stems")
-WEIGHTS = (3.0, 2.0, 1.0, 1.0, 1.0)
+WEIGHTS = (4.0, 3.0, 2.0, 1.0, 1.0)
 PLAIN_WEIGHTS = (3.0, 2.0, 1.0)  # of title, headings and body among trigrams and substrings
 SHORT = 3  # a trigram index cannot see words of fewer characters
 PARTIAL_SCALE = 0.9  # a chunk that holds only parts of a run ranks below any that holds the whole of it
@@ -77,7 +77,7 @@ def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, str
     words = chunk_words(stored, document.lang)
     body = index_text(stored.chunk.text) if words.body is None else words.body
     return (
-        title_words(document) or title_index(document),
+        "" if stored.chunk.text.startswith(document.title) else title_words(document) or title_index(document),
         words.heading or heading_index(stored),
         path_words(document.path),
         f"{body} {words.parts}" if words.parts else body,

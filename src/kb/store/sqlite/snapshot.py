@@ -11,11 +11,11 @@ import apsw
 from kb.errors import NotFound, StaleCursor
 from kb.store import choice as choices
 from kb.store.entries import unit
-from kb.store.sqlite import fts, generations, vectors, vocabulary
+from kb.store.sqlite import fts, generations, shapes, vectors, vocabulary
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
 from kb.store.sqlite.where import document_test
-from kb.types import Candidate, Filters, LexicalQuery, StoredChunk, StoredDocument, Vector
+from kb.types import Candidate, Filters, LexicalQuery, Shape, StoredChunk, StoredDocument, Vector
 
 AMONG = "(SELECT value FROM json_each(:ids))"
 
@@ -71,6 +71,10 @@ class SQLiteSnapshot:
             held = [row[0] for row in numbers]
             found = vectors.canonical(self.connection, self._table, query, held, len(held))
             return {candidate.chunk_id: candidate.score for candidate in found}
+
+    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+        with typed():
+            return shapes.shapes(self.connection, chunk_ids)
 
     def terms(self, words: Sequence[str]) -> dict[str, int]:
         with typed():

@@ -52,7 +52,9 @@ def spellings(connection: apsw.Connection, words: Sequence[str]) -> dict[str, tu
     for word in words:
         stem = spelling.stem_of(word)
         if stem is not None and not _matching(connection, word, "1", " LIMIT 1"):
-            found[word] = next(filter(None, (_near(connection, word, begin) for begin in spelling.beginnings(stem))), ())
+            found[word] = next(
+                filter(None, (_near(connection, word, begin) for begin in spelling.beginnings(stem))), ()
+            )
     return found
 
 
