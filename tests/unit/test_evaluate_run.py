@@ -99,3 +99,14 @@ def test_a_baseline_must_be_a_saved_run(collection: Path, tmp_path: Path) -> Non
             file.write_text(content)
         with pytest.raises(UsageError):
             run(collection, Request(baseline=file))
+
+
+def test_a_question_stays_within_its_paths(tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    row = {"query": "install git", "relevant": ["b/git.md"]}
+    golden.write_text(json.dumps([row | {"id": "all"}, row | {"id": "inside", "within": "b/**"}]))
+    with kb.open(tmp_path / "store", embedder="none") as base:
+        near, far = "install git", "how to install git, among many other things that are told here"
+        base.put([kb.Document(path="a/git.md", text=near), kb.Document(path="b/git.md", text=far)])
+        report = run(golden, Request(modes=("lexical",)), base=base)
+    assert report.modes[0].ranks == {"all": {"b/git.md": (2, 2, None)}, "inside": {"b/git.md": (1, 1, None)}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kb.app import KB
@@ -28,92 +28,89 @@ class Task:
     foreign: Judged | None = None
 
 
-@dataclass(slots=True)
-class Tally:
-    """What the questions of one row have brought so far."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one question brought. Without an answer there are no measures."""
 
-    measures: dict[str, dict[str, float]] = field(default_factory=dict)
-    ranks: dict[str, dict[str, Position]] = field(default_factory=dict)
-    confidence: list[tuple[float, bool]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    unanswerable: int = 0
-    rejected: int = 0
-    claims: list[bool] = field(default_factory=list)  # of questions with an answer: said to have no good match
-    warnings: dict[str, None] = field(default_factory=dict)
+    id: str
+    ms: float
+    claim: bool | None  # said to have no good match
+    rejected: bool  # answered with nothing, or said to have no good match
+    warnings: tuple[str, ...]
+    measures: Mapping[str, float] | None = None
+    ranks: Mapping[str, Position] = field(default_factory=dict)
+    confidence: tuple[tuple[float, bool], ...] = ()
 
 
 def measure_mode(judged: Judged, base: KB, task: Task, warnings: dict[str, None]) -> ModeReport:
     """One row: every question asked once, and once more for each token budget."""
-    tally = Tally()
-    for question in judged.queries:
-        _ask(base, task, question, tally)
-    foreign = _ask_foreign(base, task, tally) if task.foreign else None
-    warnings.update(tally.warnings)
-    names = list(next(iter(tally.measures.values()), measure((), ()) | _no_budgets(task)))
-    columns = {name: [values[name] for values in tally.measures.values()] for name in names}
-    times = sorted(tally.times)
+    asked = [_ask(base, task, question) for question in judged.queries]
+    warnings.update(dict.fromkeys(warning for one in asked for warning in one.warnings))
+    unanswerable = [one for one in asked if one.measures is None]
+    measured = {one.id: one.measures for one in asked if one.measures is not None}
+    names = [*measure((), ()), *(budget_measure(tokens) for tokens in task.budgets)]
+    columns = {name: [values[name] for values in measured.values()] for name in names}
+    confidence = [pair for one in asked for pair in one.confidence]
+    times = sorted(one.ms for one in asked)
     return ModeReport(
         mode=task.mode,
         profile=task.profile,
-        queries=len(judged.queries),
+        queries=len(asked),
         means={name: mean(values) for name, values in columns.items()},
         intervals={name: interval(values) for name, values in columns.items()},
-        per_query={query: values[HEADLINE] for query, values in tally.measures.items()},
-        ranks=tally.ranks,
-        rejected=(tally.rejected, tally.unanswerable) if tally.unanswerable else None,
+        per_query={query: values[HEADLINE] for query, values in measured.items()},
+        ranks={one.id: one.ranks for one in asked if one.measures is not None},
+        rejected=(sum(one.rejected for one in unanswerable), len(unanswerable)) if unanswerable else None,
         p50_ms=times[len(times) // 2],
         p95_ms=times[int(len(times) * 0.95)],
-        calibration=calibration(tally.confidence) if tally.confidence else None,
-        foreign=foreign,
+        calibration=calibration(confidence) if confidence else None,
+        foreign=_ask_foreign(base, task, asked, warnings) if task.foreign else None,
     )
 
 
-def _ask(base: KB, task: Task, question: JudgedQuery, tally: Tally) -> None:
+def _ask(base: KB, task: Task, question: JudgedQuery) -> Asked:
     query = _query(question, task)
     started = time.perf_counter()
     result = base.search(query)
-    tally.times.append((time.perf_counter() - started) * 1000)
-    tally.warnings.update(dict.fromkeys(result.warnings))
-    if question.no_answer:
-        tally.unanswerable += 1
-        tally.rejected += not result.hits or bool(no_good_match(result))
-        return
-    grades = question.grades
-    found = measure(gains(result.hits, grades), list(grades.values()))
-    for tokens in task.budgets:
-        packed = gains(base.search(replace(query, budget=tokens)).hits, grades)
-        found[budget_measure(tokens)] = recall(packed, list(grades.values()), len(packed))
-    tally.measures[question.id] = found
-    tally.ranks[question.id] = positions(result.hits, grades)
-    tally.confidence += [
-        (min(max(told, 0.0), 1.0), is_relevant(hit, grades))
-        for hit in result.hits[:CONFIDENT]
-        if (told := confidence(hit)) is not None
-    ]
+    ms = (time.perf_counter() - started) * 1000
     claim = no_good_match(result)
-    if claim is not None:
-        tally.claims.append(claim)
+    asked = Asked(question.id, ms, claim, rejected=not result.hits or bool(claim), warnings=result.warnings)
+    if question.no_answer:
+        return asked
+    grades = list(question.grades.values())
+    measures = measure(gains(result.hits, question.grades), grades)
+    for tokens in task.budgets:
+        packed = gains(base.search(replace(query, budget=tokens)).hits, question.grades)
+        measures[budget_measure(tokens)] = recall(packed, grades, len(packed))
+    return replace(
+        asked,
+        measures=measures,
+        ranks=positions(result.hits, question.grades),
+        confidence=tuple(
+            (min(max(told, 0.0), 1.0), is_relevant(hit, question.grades))
+            for hit in result.hits[:CONFIDENT]
+            if (told := confidence(hit)) is not None
+        ),
+    )
 
 
-def _ask_foreign(base: KB, task: Task, tally: Tally) -> Foreign | None:
+def _ask_foreign(base: KB, task: Task, own: Sequence[Asked], warnings: dict[str, None]) -> Foreign | None:
     """None where the profile does not judge its own answers."""
     assert task.foreign is not None
-    recognised = asked = 0
+    claims = []
     for question in task.foreign.queries:
         claim = no_good_match(base.search(_query(replace(question, within=None, no_answer=False), task)))
         if claim is None:
-            tally.warnings[
-                f"profile {task.profile} does not tell no_good_match: foreign questions count for nothing"
-            ] = None
+            warnings[f"profile {task.profile} does not tell no_good_match: foreign questions count for nothing"] = None
             return None
-        recognised += claim
-        asked += 1
+        claims.append(claim)
+    alarms = [one.claim for one in own if one.measures is not None and one.claim is not None]
     return Foreign(
         name=task.foreign.name,
-        questions=asked,
-        recognised=recognised,
-        own_questions=len(tally.claims),
-        false_alarms=sum(tally.claims),
+        questions=len(claims),
+        recognised=sum(claims),
+        own_questions=len(alarms),
+        false_alarms=sum(alarms),
     )
 
 
@@ -125,10 +122,6 @@ def no_good_match(result: SearchResult) -> bool | None:
 def confidence(hit: Hit) -> float | None:
     told = getattr(hit, "confidence", None)
     return None if told is None else float(told)
-
-
-def _no_budgets(task: Task) -> dict[str, float]:
-    return {budget_measure(tokens): 0.0 for tokens in task.budgets}
 
 
 def _query(question: JudgedQuery, task: Task) -> Query:

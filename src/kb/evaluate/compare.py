@@ -42,7 +42,7 @@ def _compare(row: ModeReport, saved: Mapping[str, Any], profile: str, texts: Map
     worse = sorted(
         (c for c in changes if c.before - c.after > NOTICEABLE), key=lambda c: (c.after - c.before, c.query_id)
     )
-    ranks = saved.get("ranks") or {}
+    ranks = _places(saved.get("ranks")) or {}
     return Comparison(
         mode=row.mode,
         profile=row.profile,
@@ -59,7 +59,9 @@ def _with_reasons(
     changes: list[QueryChange], before: Mapping[str, Any], row: ModeReport, texts: Mapping[str, str]
 ) -> tuple[QueryChange, ...]:
     return tuple(
-        explain(change, before.get(change.query_id), row.ranks.get(change.query_id, {}), texts.get(change.query_id))
+        explain(
+            change, _places(before.get(change.query_id)), row.ranks.get(change.query_id, {}), texts.get(change.query_id)
+        )
         for change in changes[:EXPLAINED]
     ) + tuple(changes[EXPLAINED:])
 
@@ -83,6 +85,17 @@ def explain(
     return replace(change, text=text, because=tuple(because), moved=tuple(counted))
 
 
+def _places(saved: Any) -> Mapping[str, Any] | None:
+    return saved if isinstance(saved, dict) else None
+
+
 def _position(saved: Any) -> Position:
-    answer, lexical, vector = saved or NOWHERE
+    """A file may hold anything: what is no position is nowhere."""
+    if (
+        not isinstance(saved, list)
+        or len(saved) != 3
+        or not all(rank is None or isinstance(rank, int) for rank in saved)
+    ):
+        return NOWHERE
+    answer, lexical, vector = saved
     return (answer, lexical, vector)

@@ -91,5 +91,5 @@ def _covers(citation: Citation, path: str, place: str) -> bool:
         return citation.page == int(match["page"])
     if citation.start is None or citation.end is None:
         return False
-    start = int(match["start"])
-    return citation.start <= int(match["end"] or start) and start <= citation.end
+    first, last = sorted((int(match["start"]), int(match["end"] or match["start"])))
+    return citation.start <= last and first <= citation.end

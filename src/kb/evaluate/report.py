@@ -140,10 +140,17 @@ def load_baseline(path: Path) -> Mapping[str, Any]:
     """A saved run; UsageError when there is none or it is something else."""
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
-        if saved["schema_version"] == SCHEMA and all("per_query" in entry for entry in saved["modes"]):
+        if saved["schema_version"] == SCHEMA and all(_is_measured(entry) for entry in saved["modes"]):
             return dict(saved)
     except FileNotFoundError:
         raise UsageError(f"there is no saved run at {path}", fix=f"kb eval DIR --save {path}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise UsageError(f"{path} is not a saved run of kb eval", fix=f"kb eval DIR --save {path}")
+
+
+def _is_measured(entry: Mapping[str, Any]) -> bool:
+    """Whether a comparison can read it; ``profile`` and ``ranks`` came later and may be missing."""
+    return isinstance(entry["mode"], str) and all(
+        isinstance(value, int | float) for value in entry["per_query"].values()
+    )

@@ -1,0 +1,101 @@
+"""Against a saved run: what got better and worse, why, and what older files still tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kb.evaluate import Request, as_text, run, to_dict
+from kb.evaluate.compare import explain
+from kb.evaluate.rank import Position
+from kb.evaluate.report import QueryChange
+from tests.cli.wire import validate
+from tests.unit.test_evaluate_run import collection
+
+__all__ = ["collection"]
+CHANGE = QueryChange("q1", 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "because"),
+    [
+        ([5, 9, 3], (1, 1, 3), ("lexical",)),
+        ([5, 9, 3], (1, 9, 1), ("vector",)),
+        ([5, 9, 3], (1, 1, 1), ("lexical", "vector")),
+        ([5, 9, 3], (1, 9, 3), ("fusion",)),
+        ([5, 9, 3], (5, 1, 1), ()),  # it stands where it stood
+        (None, (1, 9, None), ("lexical",)),
+        ("nonsense", (1, None, 9), ("vector",)),
+    ],
+)
+def test_what_moved_an_answer_is_named(before: Any, after: Position, because: tuple[str, ...]) -> None:
+    told = explain(CHANGE, {"a.md": before}, {"a.md": after}, "install git")
+    assert told.because == because
+    assert told.text == "install git"
+
+
+def test_a_place_that_was_lost_is_named_too() -> None:
+    told = explain(CHANGE, {"a.md": [1, 1, 4]}, {}, None)
+    assert [(move.place, move.before, move.after) for move in told.moved] == [("a.md", (1, 1, 4), (None, None, None))]
+    assert told.because == ("lexical", "vector")
+
+
+def test_a_saved_run_keeps_ranks_and_tells_what_moved(collection: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "before.json"
+    run(collection, Request(save_to=saved))
+    before = json.loads(saved.read_text())
+    hybrid = before["modes"][0]
+    assert hybrid["mode"] == "hybrid"
+    assert hybrid["ranks"]["q1"]["d1"] == [1, 1, 1]
+    hybrid["per_query"]["q1"], hybrid["ranks"]["q1"]["d1"] = 0.5, [3, 2, 1]
+    saved.write_text(json.dumps(before))
+    report = run(collection, Request(baseline=saved))
+    validate(json.loads(json.dumps(to_dict(report))))
+    change = report.comparisons[0].better[0]
+    assert (change.query_id, change.text, change.because) == ("q1", "install", ("lexical",))
+    shown = as_text(report)
+    assert "d1: rank 3 -> 1 (lexical 2 -> 1, vector 1 -> 1)" in shown
+    assert "moved by: lexical" in shown
+
+
+def test_hybrid_has_the_ranks_of_legs_even_where_it_shows_nothing(collection: Path) -> None:
+    rows = {row.mode: row for row in run(collection, Request()).modes}
+    for query, places in rows["vector"].ranks.items():
+        for place, (_, _, vector) in places.items():
+            assert rows["hybrid"].ranks[query][place][2] == vector
+
+
+def test_a_file_of_an_earlier_version_still_compares(collection: Path, tmp_path: Path) -> None:
+    """It had one profile, named once, and no ranks."""
+    saved = tmp_path / "before.json"
+    run(collection, Request(modes=("lexical",), save_to=saved))
+    before = json.loads(saved.read_text())
+    for name in ("profile", "ranks", "calibration", "foreign"):
+        del before["modes"][0][name]
+    del before["shortfalls"]
+    before["modes"][0]["per_query"]["q1"] = 0.5
+    validate(before)
+    saved.write_text(json.dumps(before))
+    report = run(collection, Request(modes=("lexical",), baseline=saved))
+    comparison = report.comparisons[0]
+    assert comparison.baseline_profile == "notes"
+    assert [(change.query_id, change.because, change.moved) for change in comparison.better] == [("q1", (), ())]
+
+
+def test_another_profile_is_compared_with_the_only_one_of_the_baseline(collection: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "before.json"
+    run(collection, Request(modes=("lexical",), save_to=saved))
+    report = run(collection, Request(modes=("lexical",), profile="strict", baseline=saved))
+    assert [(c.profile, c.baseline_profile) for c in report.comparisons] == [("strict", "notes")]
+    assert "strict lexical against the baseline (notes)" in as_text(report)
+
+
+def test_of_several_profiles_the_same_are_compared(collection: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "before.json"
+    request = Request(modes=("lexical",), profiles=("notes", "strict"), save_to=saved)
+    run(collection, request)
+    report = run(collection, Request(modes=("lexical",), profiles=("strict", "memory"), baseline=saved))
+    assert [(c.profile, c.baseline_profile) for c in report.comparisons] == [("strict", "strict")]
