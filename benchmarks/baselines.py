@@ -1,6 +1,6 @@
 """What kb is compared with: other people's BM25, plain FTS5, embeddings alone, and reciprocal rank fusion of them.
 
-    python benchmarks/baselines.py DATA [--only scifact] [--cache DIR] [--limit 100] [--out FILE]
+    python benchmarks/baselines.py DATA [--only scifact] [--cache DIR] [--limit 100] [--per-query] [--out FILE]
 
 All of them see whole documents, `title` + newline + `text`, and the queries that kb is asked. A leg scores every
 document; where a question stays inside a part of the collection, the others are left out before the ranking is cut.
@@ -265,6 +265,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--per-query", action="store_true", help="write nDCG@10 of each query, too")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows: dict[str, Any] = {}
@@ -274,6 +275,8 @@ def main() -> None:
             rows[name] = run(collection(name, judged), options.cache)
             quality.show(name, rows[name])
             print(f"{time.perf_counter() - started:.1f} s\n", flush=True)
+    if not options.per_query:
+        rows = {name: quality.without_queries(row) for name, row in rows.items()}
     common.write("baselines", {"limit": options.limit, "collections": rows}, options.out)
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from kb import config, evaluate
 from kb.evaluate import judged as judged_collections
 from kb.evaluate.judged import Judged
 from kb.evaluate.metrics import interval, mean
+from kb.text import unreadable_share
 
 QUICK = 100  # queries of each collection
+STRANGERS = 300  # questions of other collections
 DIALOGUES = "locomo-turns"
 
 
@@ -65,7 +68,22 @@ def scoped(judged: Judged) -> Judged:
     return replace(judged, queries=tuple(queries))
 
 
-def measure(judged: Judged, options: argparse.Namespace) -> dict[str, Any]:
+def strangers(folder: Path, name: str) -> Judged:
+    """Questions of the other collections in turn, of the same kind of script; not of the same text in other languages."""
+    family = name.split("-")[0]
+    found = [judged_collections.read(path.parent) for path in sorted(folder.glob("*/corpus.jsonl"))]
+    own = next(judged for judged in found if judged.name == name)
+    others = [judged for judged in found if judged.name.split("-")[0] != family and is_latin(judged) == is_latin(own)]
+    turns = zip_longest(*(judged.queries[:STRANGERS] for judged in others))
+    questions = [question for turn in turns for question in turn if question is not None]
+    return Judged(name="other collections", queries=tuple(questions[:STRANGERS]))
+
+
+def is_latin(judged: Judged) -> bool:
+    return unreadable_share(" ".join(query.text for query in judged.queries[:QUICK]), ("latin",)) < 0.5
+
+
+def measure(judged: Judged, foreign: Judged, options: argparse.Namespace) -> dict[str, Any]:
     """kb's rows of one collection, by `profile mode model`."""
     rows: dict[str, Any] = {}
     for model in options.models.split(","):
@@ -75,6 +93,7 @@ def measure(judged: Judged, options: argparse.Namespace) -> dict[str, Any]:
             modes=options.modes.split(","),
             profiles=options.profiles.split(","),
             cache=options.cache / model if options.cache else None,
+            foreign=foreign if foreign.queries else None,
             budgets=[int(budget) for budget in options.budgets.split(",") if budget],
         )
         report = evaluate.run(judged, request, settings=settings)
@@ -88,10 +107,21 @@ def measure(judged: Judged, options: argparse.Namespace) -> dict[str, Any]:
                 **{name: round(value, 4) for name, value in row.means.items()},
                 "ndcg@10_ci": [round(edge, 4) for edge in row.intervals["ndcg@10"]],
                 "p50_ms": round(row.p50_ms, 2),
-                "calibration_error": row.calibration.error if row.calibration else None,
+                "calibration_error": round(row.calibration.error, 4) if row.calibration else None,
+                "no_good_match": told(row.foreign),
                 "per_query": {query: round(value, 6) for query, value in row.per_query.items()},
             }
     return rows
+
+
+def told(foreign: Any) -> dict[str, float] | None:
+    """Shares of the questions without and with an answer that were said to have no good match."""
+    if foreign is None:
+        return None
+    return {
+        "recognised": round(foreign.recognised / max(foreign.questions, 1), 4),
+        "false_alarms": round(foreign.false_alarms / max(foreign.own_questions, 1), 4),
+    }
 
 
 def significance(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +187,7 @@ def main() -> None:
         only = options.only.split(",") if options.only else []
         for name, judged in collections(folder, only, options.limit):
             started = time.perf_counter()
-            ours, theirs = measure(judged, options), {}
+            ours, theirs = measure(judged, strangers(folder, judged.name), options), {}
             if not options.no_baselines:
                 import baselines  # what it needs is no part of a plain install
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kb.evaluate import Request, as_text, run, to_dict
+from kb.evaluate.asking import with_leg_ranks
 from kb.evaluate.compare import explain
 from kb.evaluate.rank import Position
 from kb.evaluate.report import QueryChange
@@ -61,11 +63,13 @@ def test_a_saved_run_keeps_ranks_and_tells_what_moved(collection: Path, tmp_path
     assert "moved by: lexical" in shown
 
 
-def test_hybrid_has_the_ranks_of_legs_even_where_it_shows_nothing(collection: Path) -> None:
-    rows = {row.mode: row for row in run(collection, Request()).modes}
-    for query, places in rows["vector"].ranks.items():
-        for place, (_, _, vector) in places.items():
-            assert rows["hybrid"].ranks[query][place][2] == vector
+def test_what_hybrid_left_out_has_the_ranks_of_the_legs_that_were_measured_alone(collection: Path) -> None:
+    hybrid, lexical, vector = run(collection, Request()).modes
+    cut = replace(hybrid, ranks=hybrid.ranks | {"q1": {}})
+    assert with_leg_ranks([cut, lexical, vector])[0].ranks["q1"] == {"d1": (None, 1, 1)}
+    assert with_leg_ranks([cut, lexical])[0].ranks["q1"] == {"d1": (None, 1, None)}
+    assert with_leg_ranks([cut])[0].ranks["q1"] == {}
+    assert with_leg_ranks([hybrid, lexical, vector]) == [hybrid, lexical, vector]
 
 
 def test_a_file_of_an_earlier_version_still_compares(collection: Path, tmp_path: Path) -> None:

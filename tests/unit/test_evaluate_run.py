@@ -93,7 +93,8 @@ def test_a_golden_file_judges_a_store(tmp_path: Path) -> None:
 
 
 def test_a_baseline_must_be_a_saved_run(collection: Path, tmp_path: Path) -> None:
-    for content in (None, "{}", "no json"):
+    head = '{"schema_version": "eval_report.v1", "modes": [{"mode": "lexical", "per_query": '
+    for content in (None, "{}", "no json", "[]", head + "3}]}", head + '{"q": "high"}}]}'):
         file = tmp_path / "baseline.json"
         if content is not None:
             file.write_text(content)

@@ -10,7 +10,7 @@ from kb.app import KB
 from kb.evaluate.gate import budget_measure
 from kb.evaluate.judged import Judged, JudgedQuery
 from kb.evaluate.metrics import calibration, interval, mean, measure, recall
-from kb.evaluate.rank import Position, gains, is_relevant, positions
+from kb.evaluate.rank import NOWHERE, Position, gains, is_relevant, nearest, positions
 from kb.evaluate.report import HEADLINE, Foreign, ModeReport
 from kb.types import Filters, Hit, Mode, Query, SearchResult
 
@@ -112,6 +112,25 @@ def _ask_foreign(base: KB, task: Task, own: Sequence[Asked], warnings: dict[str,
         own_questions=len(alarms),
         false_alarms=sum(alarms),
     )
+
+
+def with_leg_ranks(rows: Sequence[ModeReport]) -> list[ModeReport]:
+    """What hybrid left out of its first hundred still has ranks in the legs: those of the modes that are a leg alone."""
+    legs = [row.ranks for row in rows if row.mode != "hybrid"]
+
+    def whole(query: str, found: Mapping[str, Position]) -> dict[str, Position]:
+        places = dict(found)
+        for ranks in legs:
+            for place, (_, lexical, vector) in ranks.get(query, {}).items():
+                places[place] = nearest(places.get(place, NOWHERE), (None, lexical, vector))
+        return places
+
+    return [
+        replace(row, ranks={query: whole(query, found) for query, found in row.ranks.items()})
+        if row.mode == "hybrid"
+        else row
+        for row in rows
+    ]
 
 
 def no_good_match(result: SearchResult) -> bool | None:

@@ -15,10 +15,9 @@ from kb.config import Settings
 from kb.errors import UsageError
 from kb.evaluate import gate
 from kb.evaluate import judged as judged_collections
-from kb.evaluate.asking import Task, measure_mode
+from kb.evaluate.asking import Task, measure_mode, with_leg_ranks
 from kb.evaluate.compare import compare
 from kb.evaluate.judged import Judged
-from kb.evaluate.rank import NOWHERE, Position, nearest
 from kb.evaluate.report import EvalReport, ModeReport, load_baseline, save
 from kb.types import Mode
 
@@ -35,7 +34,7 @@ class Request:
     profiles: Sequence[str] = ()  # beside ``profile``
     budgets: Sequence[int] = ()
     limit: int | None = None  # of questions
-    foreign: Path | None = None  # another collection, whose questions have no answer here
+    foreign: Path | Judged | None = None  # another collection, whose questions have no answer here
     fail_under: Mapping[str, float] = field(default_factory=dict)
     baseline: Path | None = None
     save_to: Path | None = None
@@ -90,7 +89,7 @@ def _measure(judged: Judged, base: KB, request: Request, foreign: Judged | None)
                 warnings["the vector mode was left out: the store has no vectors"] = None
                 continue
             measured.append(measure_mode(judged, base, Task(mode, profile, request.budgets, foreign), warnings))
-        rows += _filled_in(measured)
+        rows += with_leg_ranks(measured)
     return EvalReport(
         name=judged.name,
         profile=_profiles(request, base)[0],
@@ -105,25 +104,6 @@ def _measure(judged: Judged, base: KB, request: Request, foreign: Judged | None)
 def _profiles(request: Request, base: KB) -> list[str]:
     named = [*([request.profile] if request.profile else []), *request.profiles]
     return list(dict.fromkeys(named)) or [base.settings.search.profile]
-
-
-def _filled_in(rows: Sequence[ModeReport]) -> list[ModeReport]:
-    """What hybrid left out of its first hundred still has ranks in the legs: those of the modes that are a leg alone."""
-    legs = [row.ranks for row in rows if row.mode != "hybrid"]
-
-    def whole(query: str, found: Mapping[str, Position]) -> dict[str, Position]:
-        places = dict(found)
-        for ranks in legs:
-            for place, (_, lexical, vector) in ranks.get(query, {}).items():
-                places[place] = nearest(places.get(place, NOWHERE), (None, lexical, vector))
-        return places
-
-    return [
-        replace(row, ranks={query: whole(query, found) for query, found in row.ranks.items()})
-        if row.mode == "hybrid"
-        else row
-        for row in rows
-    ]
 
 
 @contextmanager
