@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,24 @@ import pytest
 
 from kb.evaluate import Request, as_text, run, to_dict
 from kb.evaluate.asking import with_leg_ranks
-from kb.evaluate.compare import explain
 from kb.evaluate.rank import Position
-from kb.evaluate.report import QueryChange
+from kb.evaluate.report import ModeReport, QueryChange
+from kb.evaluate.why import explain
+from kb.types import Mode
 from tests.cli.wire import validate
 from tests.unit.test_evaluate_run import collection
 
 __all__ = ["collection"]
 CHANGE = QueryChange("q1", 0.0, 1.0)
+
+
+def row(mode: Mode, ranks: Mapping[str, Position]) -> ModeReport:
+    return ModeReport(mode, "notes", 1, {}, {}, {"q1": 1.0}, {"q1": ranks}, None, 1.0, 1.0)
+
+
+def why(before: Any, after: Position | None, *, mode: Mode = "hybrid", legs_measured: bool = True) -> tuple[str, ...]:
+    now = row(mode, {"a.md": after} if after else {})
+    return explain(CHANGE, {"a.md": before}, now, None, legs_measured=legs_measured).because
 
 
 @pytest.mark.parametrize(
@@ -28,21 +39,33 @@ CHANGE = QueryChange("q1", 0.0, 1.0)
         ([5, 9, 3], (1, 9, 1), ("vector",)),
         ([5, 9, 3], (1, 1, 1), ("lexical", "vector")),
         ([5, 9, 3], (1, 9, 3), ("fusion",)),
+        ([5, 9, None], (1, 9, 200), ("vector",)),
         ([5, 9, 3], (5, 1, 1), ()),  # it stands where it stood
-        (None, (1, 9, None), ("lexical",)),
-        ("nonsense", (1, None, 9), ("vector",)),
+        ([50, 90, 30], (20, 10, 10), ()),  # beneath what nDCG@10 looks at
     ],
 )
 def test_what_moved_an_answer_is_named(before: Any, after: Position, because: tuple[str, ...]) -> None:
-    told = explain(CHANGE, {"a.md": before}, {"a.md": after}, "install git")
-    assert told.because == because
+    assert why(before, after) == because
+    assert why(before, after, legs_measured=False) == because
+
+
+def test_a_place_that_was_lost_is_explained_only_by_legs_that_were_measured_alone() -> None:
+    assert why([1, 1, 4], None) == ("lexical", "vector")
+    assert why([1, 1, 4], None, legs_measured=False) == ()
+    assert why([1, 1, 4], (None, 1, 30)) == ("vector",)
+    assert why([1, 1, 250], (None, 1, None)) == ("fusion",)  # a leg alone does not look so deep
+    assert why([1, 1, 4], (None, 1, 4)) == ("fusion",)
+
+
+def test_a_leg_alone_is_its_own_reason() -> None:
+    assert why([None, None, None], (1, 1, None), mode="lexical", legs_measured=False) == ("lexical",)
+
+
+@pytest.mark.parametrize("nonsense", ["text", 3, [1, 2], ["a", "b", "c"], [0, -1, 2], {}, None])
+def test_what_is_no_position_is_nowhere(nonsense: Any) -> None:
+    told = explain(CHANGE, {"a.md": nonsense}, row("hybrid", {"a.md": (1, 9, 3)}), "install git", legs_measured=True)
+    assert [(move.place, move.before, move.after) for move in told.moved] == [("a.md", (None, None, None), (1, 9, 3))]
     assert told.text == "install git"
-
-
-def test_a_place_that_was_lost_is_named_too() -> None:
-    told = explain(CHANGE, {"a.md": [1, 1, 4]}, {}, None)
-    assert [(move.place, move.before, move.after) for move in told.moved] == [("a.md", (1, 1, 4), (None, None, None))]
-    assert told.because == ("lexical", "vector")
 
 
 def test_a_saved_run_keeps_ranks_and_tells_what_moved(collection: Path, tmp_path: Path) -> None:
