@@ -11,8 +11,8 @@ from kb.evaluate.report import EvalReport, ModeReport
 
 LEFT, WIDTH, RIGHT = 250, 520, 120  # of labels, of the scale, of values; in pixels
 LINE, GAP, TOP = 20, 26, 56
-# Okabe and Ito's colours, which stay apart for every kind of colour vision and on white as on dark grey.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# After Okabe and Ito, the blue lighter: they stay apart for every kind of colour vision, on white and on dark grey.
+COLOURS = ("#2f86c8", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .title { font-size: 15px; font-weight: 600 }
@@ -74,7 +74,7 @@ def _dot(row: ModeReport, name: str, y: int, colour: str) -> Iterator[str]:
     low, high = row.intervals[name]
     mean = row.means[name]
     told = f"{_label(row)}, {name}: {mean:.3f} [{low:.3f} {high:.3f}]"
-    yield f'<line x1="{_x(low)}" x2="{_x(high)}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3" stroke-opacity="0.5"/>'
+    yield f'<line x1="{_x(low)}" x2="{_x(high)}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3" stroke-opacity="0.65"/>'
     yield f'<circle cx="{_x(mean)}" cy="{y}" r="4.5" fill="{colour}"><title>{_clean(told)}</title></circle>'
     yield f'<text class="quiet" x="{LEFT + WIDTH + 12}" y="{y + 4}">{mean:.3f} ± {(high - low) / 2:.3f}</text>'
 
