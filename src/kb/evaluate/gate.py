@@ -26,14 +26,12 @@ def parse(gates: Iterable[str]) -> dict[str, float]:
 
 def shortfalls(rows: Iterable[ModeReport], wanted: Mapping[str, float]) -> tuple[Shortfall, ...]:
     """Every row must reach every value."""
-    found = []
-    for row in rows:
-        for name, least in wanted.items():
-            if name not in row.means:
-                raise UsageError(f"{name!r} is not measured", fix=f"one of: {', '.join(row.means)}")
-            if row.means[name] < least:
-                found.append(Shortfall(row.mode, row.profile, name, row.means[name], least))
-    return tuple(found)
+    return tuple(
+        Shortfall(row.mode, row.profile, name, row.means[name], least)
+        for row in rows
+        for name, least in wanted.items()
+        if row.means[name] < least
+    )
 
 
 def check(wanted: Mapping[str, float], budgets: Iterable[int]) -> None:
