@@ -180,13 +180,22 @@ EVAL = Verb(
     most=1,
     completes=("FILES",),
     text="DIR is a folder in the layout of BEIR, or holds a golden file. Prints nDCG@10, MRR@10 and recall with "
-    "confidence intervals, per mode.",
+    "confidence intervals, per mode and profile.",
     flags=(
         Flag("--modes", "modes to measure (all of them)", "list", "M,M", choices=MODES),
         Flag("--profile", "profile to measure", metavar="P"),
+        Flag("--profiles", "several profiles to measure in one run", "list", "P,P"),
+        Flag("--budgets", "token budgets to measure recall at (500,1000,2000,4000); none: leave out", "list", "N,N"),
+        Flag("--foreign", "another collection: are its questions told to have no good match", "file", "DIR"),
         Flag("--baseline", "compare with a saved run; worse exits 1", "file", "FILE"),
+        Flag("--fail-under", "exit with 1 when a measure is lower: ndcg@10=0.6", "list", "M=X"),
         Flag("--save", "save this run, to compare with later", "file", "FILE"),
+        Flag("--plot", "draw the measures with their intervals into an SVG file", "file", "FILE"),
         Flag("--limit", "only so many queries", "int", "N", low=1, high=10_000_000),
+    ),
+    examples=(
+        ("kb eval golden.jsonl --fail-under ndcg@10=0.6", "in CI: the questions that matter to you"),
+        ("kb eval DIR --save before.json", "then change something, and: kb eval DIR --baseline before.json"),
     ),
 )
 CONFIG_ACTIONS = ("list", "get", "set", "unset", "path")
