@@ -77,12 +77,17 @@ def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, str
     words = chunk_words(stored, document.lang)
     body = index_text(stored.chunk.text) if words.body is None else words.body
     return (
-        "" if stored.chunk.text.startswith(title_index(document)) else title_words(document) or title_index(document),
+        "" if _is_first_line(title_index(document), stored.chunk.text) else title_words(document) or title_index(document),
         words.heading or heading_index(stored),
         path_words(document.path),
         f"{body} {words.parts}" if words.parts else body,
         words.stems or "",
     )
+
+
+def _is_first_line(title: str, text: str) -> bool:
+    """A title that is only the first line of a text counts once, not twice: code, and notes without a heading."""
+    return text.startswith(title) and text[len(title) : len(title) + 1] in ("", "\n", "\r")
 
 
 def is_cjk(title: str, heading: str, body: str) -> bool:
