@@ -11,8 +11,8 @@ from tests.rules import sources
 LAYERS = (
     {"types", "errors"},
     {"protocols", "config", "text"},
-    {"analysis"},
-    {"ingest", "embed", "store", "search"},
+    {"analysis", "remote", "transformer"},
+    {"ingest", "embed", "store", "search", "rerank"},
     {"lookup", "pack", "asking", "model"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
