@@ -38,6 +38,20 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
 
 
+class Reranker(Protocol):
+    """Reads the query and a text together and says how well the one answers the other."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for ``--explain``."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str], deadline: float) -> list[float]:
+        """A number in [0, 1] for each text, in order; the first ones only where ``time.monotonic()`` reaches the
+        deadline before the last. Raises RerankFailed."""
+        ...
+
+
 class Snapshot(Protocol):
     """One committed state of a store, for as long as it is held: everything read through it is consistent."""
 
@@ -71,6 +85,10 @@ class Snapshot(Protocol):
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         """The chunks that exist among these ids."""
+        ...
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors of these chunks; those that have none, or a zero vector, are left out."""
         ...
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:

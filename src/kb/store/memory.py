@@ -60,6 +60,9 @@ class MemorySnapshot:
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         return {name: self._state.chunks[name] for name in chunk_ids if name in self._state.chunks}
 
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        return {name: found for name in chunk_ids if (found := self._state.vectors.get(name))}
+
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
         return {name: self._state.documents[name] for name in doc_ids if name in self._state.documents}
 

@@ -57,6 +57,15 @@ class SQLiteSnapshot:
             found = {row[0]: to_chunk(row) for row in self.connection.execute(statement, _ids(chunk_ids))}
         return {chunk_id: found[chunk_id] for chunk_id in chunk_ids if chunk_id in found}
 
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        if not self._vectors:
+            return {}
+        with typed():
+            statement = f"SELECT id, chunk_id FROM chunks WHERE chunk_id IN {AMONG}"
+            names = dict(self.connection.execute(statement, _ids(chunk_ids)).fetchall())
+            found = {names[number]: vector for number, vector in vectors.read(self.connection, list(names))}
+        return {chunk_id: found[chunk_id] for chunk_id in chunk_ids if chunk_id in found}
+
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
         statement = f"SELECT {DOCUMENT} FROM documents d WHERE d.doc_id IN {AMONG}"
         with typed():
