@@ -33,6 +33,7 @@ class Profile(Value):
     threshold: float | None = None
     min_score: float | None = None
     half_life_days: float | None = None
+    rerank: bool = False  # with the model of [rerank], if there is one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -86,6 +87,18 @@ class EmbedSettings(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RerankSettings(Value):
+    """``[rerank]``: which model, and how far it is listened to. It is asked for by a profile, or with ``--rerank``."""
+
+    model: str | None = None  # "onnx-dir:PATH" or "http:URL"
+    top: int = 30
+    time_ms: int = 200
+    weight: float = 0.5
+    remote_model: str | None = None  # the name that an HTTP service knows its model by
+    api_key_env: str = "RERANK_API_KEY"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings(Value):
     """Everything that can be set, frozen. ``load`` reads it."""
 
@@ -93,11 +106,17 @@ class Settings(Value):
     search: SearchSettings = SearchSettings()
     ingest: IngestSettings = IngestSettings()
     embed: EmbedSettings = EmbedSettings()
+    rerank: RerankSettings = RerankSettings()
     profiles: Mapping[str, Profile] | None = None  # None: the shipped ones
     collections: Mapping[str, str] | None = None  # collection -> profile
 
 
-SECTIONS: dict[str, type] = {"search": SearchSettings, "ingest": IngestSettings, "embed": EmbedSettings}
+SECTIONS: dict[str, type] = {
+    "search": SearchSettings,
+    "ingest": IngestSettings,
+    "embed": EmbedSettings,
+    "rerank": RerankSettings,
+}
 
 
 def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -243,6 +262,9 @@ LIMITS: dict[str, tuple[float, float]] = {
     "retries": (0, 10),
     "batch": (1, 2048),
     "dimension": (1, 65_536),
+    "top": (1, 100),
+    "time_ms": (1, 60_000),
+    "weight": (0.0, 1.0),
 }
 
 
@@ -262,6 +284,8 @@ def _profiles(table: Any) -> dict[str, Profile]:
 def _valid_profile(profile: Profile) -> Profile:
     if profile.fusion not in ("rrf", "rrf_normalized", "weighted") or profile.terms not in ("any", "all"):
         raise ConfigError(f"profile '{profile.name}' has an unknown fusion or terms", fix="see docs/search.md")
+    if not isinstance(profile.rerank, bool):
+        raise ConfigError(f"profile '{profile.name}': rerank must be true or false", fix="rerank = true")
     if profile.vector_weight + profile.keyword_weight <= 0:
         raise ConfigError(
             "vector_weight and keyword_weight cannot both be 0", fix="kb config set search.vector_weight 0.7"
