@@ -14,8 +14,8 @@ from typing import BinaryIO
 from kb import config, lookup
 from kb.asking import filters, one_of, words
 from kb.config import Settings
-from kb.model import LazyEmbedder, with_model
-from kb.protocols import Embedder, Store
+from kb.model import LazyEmbedder, LazyReranker, with_model
+from kb.protocols import Embedder, Reranker, Store
 from kb.search.engine import Engine
 from kb.store import registry as stores
 from kb.types import (
@@ -32,6 +32,7 @@ from kb.types import (
     Progress,
     Query,
     SearchResult,
+    Shape,
     Status,
     StoredDocument,
     Trust,
@@ -46,7 +47,13 @@ class KB:
     Made by :func:`kb.open`; use it as a context manager, or call :meth:`close`.
     """
 
-    def __init__(self, store: Store, settings: Settings, embedder: str | Embedder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        embedder: str | Embedder | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
         self.store = store
         self.settings = with_model(settings, embedder)
         self._model = LazyEmbedder(self.settings, embedder)
@@ -57,6 +64,7 @@ class KB:
             embedder_problem=self._model.problem,
             is_stale=is_stale,
             today=date.today,
+            reranker=LazyReranker(self.settings.rerank, reranker).get,
         )
 
     def __enter__(self) -> KB:
@@ -162,6 +170,11 @@ class KB:
         budget: int | None = None,
         explain: bool = False,
         now: date | None = None,
+        per_doc: int | None = None,
+        mmr: float | None = None,
+        merge: bool = False,
+        parent: bool = False,
+        rerank: bool | None = None,
     ) -> SearchResult:
         """Find chunks by words and by meaning. The other arguments are those of ``kb search``, by the same names."""
         if isinstance(query, Query):
@@ -195,6 +208,7 @@ class KB:
                 budget=budget,
                 explain=explain,
                 now=now,
+                shape=Shape(per_doc, mmr, merge, parent, rerank),
             )
         )
 
@@ -242,6 +256,7 @@ def open(
     *,
     settings: Settings | None = None,
     embedder: str | Embedder | None = None,
+    reranker: Reranker | None = None,
     create: bool = True,
     read_only: bool = False,
 ) -> KB:
@@ -250,7 +265,7 @@ def open(
     where = location or settings.store or config.default_store()
     text = os.fspath(where)
     target = text if "://" in text or text == "memory:" else Path(text).expanduser()
-    return KB(stores.open_store(target, read_only=read_only, create=create), settings, embedder)
+    return KB(stores.open_store(target, read_only=read_only, create=create), settings, embedder, reranker)
 
 
 def is_stale(document: StoredDocument) -> bool:
