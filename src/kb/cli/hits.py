@@ -60,7 +60,7 @@ def _around(out: Screen, hit: Hit, indent: str) -> None:
         out.line(indent, ("in ", "dim"), (clean_line(hit.parent.citation.uri), "cyan"))
     text = hit.parent.text if hit.parent else hit.text
     for line in clean(text).strip("\n").split("\n") if text else ():
-        out.line(indent + "  " if hit.parent else indent, line)
+        out.line(((indent + "  " if hit.parent else indent) + line).rstrip())
 
 
 def target(hit: Hit) -> str | None:
