@@ -21,10 +21,10 @@ import common
 
 sys.path.insert(0, str(common.ROOT / "src"))
 
-from kb import app, config  # noqa: E402
-from kb.evaluate import judged  # noqa: E402
-from kb.search import budget as packing  # noqa: E402
-from kb.types import Hit, Query, Shape  # noqa: E402
+from kb import app, config
+from kb.evaluate import judged
+from kb.search import budget as packing
+from kb.types import Hit, Query, Shape
 
 BUDGETS = (500, 1000, 2000, 4000)
 SHAPES = {
@@ -55,7 +55,7 @@ def shares(packed: Sequence[Hit], lengths: dict[str, int], relevant: set[str]) -
 def mean(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
     return {
         name: round(statistics.fmean(values), 4)
-        for name, values in zip(("documents", "whole"), zip(*pairs), strict=True)
+        for name, values in zip(("documents", "whole"), zip(*pairs, strict=True), strict=True)
     }
 
 

@@ -9,7 +9,7 @@ from operator import mul
 from kb.search.fuse import Fused
 from kb.types import Vector
 
-DEPTH = 50  # of a ranking that are put in another order; 9 ms for 256 components (benchmarks/results, kind "shape")
+DEPTH = 50  # of a ranking that are put in another order: 13 ms for 256 components (docs/decisions/009-shape.md)
 DIGITS = 6
 
 
