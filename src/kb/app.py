@@ -180,19 +180,9 @@ class KB:
         if isinstance(query, Query):
             return self.engine.search(query)
         where = filters(
-            tags=tags,
-            tags_any=tags_any,
-            type=type,
-            kind=kind,
-            lang=lang,
-            path=path,
-            collection=collection,
-            repo=repo,
-            version=version,
-            since=since,
-            before=before,
-            trust_min=trust_min,
-        )
+            tags=tags, tags_any=tags_any, type=type, kind=kind, lang=lang, path=path, collection=collection, repo=repo,
+            version=version, since=since, before=before, trust_min=trust_min,
+        )  # fmt: skip
         chosen: Mode = mode or ("hybrid" if self.settings.search.hybrid else "lexical")
         return self.engine.search(
             Query(
