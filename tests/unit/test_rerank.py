@@ -64,6 +64,8 @@ def test_the_blend_is_the_formula() -> None:
     assert [item.chunk_id for item in found] == ["c1", "c0", "c2", "c3"]  # .5 + .05, .25 + .45, .125 + 0
     assert [item.rerank for item in found] == [0.9, 0.1, 0.0, None]
     assert [item.score for item in found] == [0.4, 0.8, 0.2, 0.1]
+    less = blend(fused(0.8, 0.4, 0.2, 0.1), [0.1, 0.9, 0.0], 0.25)
+    assert [item.chunk_id for item in less] == ["c0", "c1", "c2", "c3"]  # .75 + .025, .375 + .225
 
 
 @given(st.lists(st.floats(0, 1), max_size=9), st.lists(st.floats(0, 1), max_size=9), st.floats(0, 1))
