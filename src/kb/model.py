@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from kb.config import Settings
+from kb.config import RerankSettings, Settings
 from kb.embed import registry as embedders
 from kb.errors import KBError, UsageError
-from kb.protocols import Embedder, Snapshot
+from kb.protocols import Embedder, Reranker, Snapshot
 from kb.types import ModelInfo
 
 
@@ -99,6 +99,23 @@ def name_of(model: ModelInfo) -> str:
 def _complete(model: ModelInfo) -> bool:
     """Whether its id is all that is needed to load it again."""
     return not model.id.startswith("onnx-dir:")
+
+
+class LazyReranker:
+    """The reranker, loaded by the first search that wants one. What keeps it from loading is told each time."""
+
+    def __init__(self, settings: RerankSettings, given: Reranker | None = None) -> None:
+        self._settings = settings
+        self._loaded = given
+        self._lock = threading.Lock()
+
+    def get(self) -> Reranker:
+        with self._lock:
+            if self._loaded is None:
+                from kb.rerank import registry as rerankers
+
+                self._loaded = rerankers.load(self._settings)
+            return self._loaded
 
 
 def with_model(settings: Settings, embedder: str | Embedder | None) -> Settings:

@@ -16,12 +16,12 @@ from kb.types import (
     Candidate,
     CheckReport,
     Entry,
+    Extent,
     Filters,
     LexicalQuery,
     ModelInfo,
     Query,
     SearchResult,
-    Shape,
     Status,
     StoredChunk,
     StoredDocument,
@@ -38,6 +38,20 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector: ...
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
+
+
+class Reranker(Protocol):
+    """Reads the query and a text together and says how well the one answers the other."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for ``--explain``."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str], deadline: float) -> list[float]:
+        """A number in [0, 1] for each text, in order; the first ones only where ``time.monotonic()`` reaches the
+        deadline before the last. Raises RerankFailed."""
+        ...
 
 
 class Snapshot(Protocol):
@@ -90,7 +104,7 @@ class Snapshot(Protocol):
         """The exact cosine of those of these chunks that have a vector: what ``nearest`` would say, best first."""
         ...
 
-    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+    def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
         """How long those of these chunks that exist are, and how many chunks their documents have."""
         ...
 
@@ -107,6 +121,10 @@ class Snapshot(Protocol):
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         """The chunks that exist among these ids."""
+        ...
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors of these chunks; those that have none, or a zero vector, are left out."""
         ...
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:

@@ -25,6 +25,7 @@ from kb.types import (
     Progress,
     Retrieval,
     SearchResult,
+    Section,
     Status,
     StoredDocument,
 )
@@ -111,7 +112,12 @@ def hit(each: Hit) -> dict[str, Any]:
         "indexed_at": each.indexed_at,
         "stale": each.stale,
     }
-    return document | _present(each, "source", "repo", "version")
+    document |= _present(each, "source", "repo", "version", "text")
+    if each.merged:
+        document["merged"] = list(each.merged)
+    if each.parent is not None:
+        document["parent"] = {"citation": citation(each.parent.citation)} | _present(each.parent, "text")
+    return document
 
 
 def citation(each: Citation) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def citation(each: Citation) -> dict[str, Any]:
 
 
 def retrieval(each: Retrieval) -> dict[str, Any]:
-    return {
+    document = {
         "method": each.method,
         "fusion_score": each.fusion_score,
         "rrf_score": each.rrf_score,
@@ -131,6 +137,7 @@ def retrieval(each: Retrieval) -> dict[str, Any]:
         "decay": each.decay,
         "tier": each.tier,
     }
+    return document | _present(each, "rerank_score")
 
 
 def leg(each: Leg) -> dict[str, Any]:
@@ -365,6 +372,6 @@ def error(failure: KBError) -> dict[str, Any]:
     }
 
 
-def _present(each: Hit | Leg, *names: str) -> dict[str, Any]:
+def _present(each: Hit | Leg | Retrieval | Section, *names: str) -> dict[str, Any]:
     """Optional fields are there only when they say something."""
     return {name: value for name in names if (value := getattr(each, name)) is not None}

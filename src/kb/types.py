@@ -195,6 +195,17 @@ class Filters(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shape(Value):
+    """How a ranking becomes an answer. All of it acts on the whole ranking, before a page is cut from it."""
+
+    per_doc: int | None = None  # at most so many hits of one document
+    mmr: float | None = None  # 1 is relevance alone, 0 variety alone; None is off
+    merge: bool = False  # neighbouring chunks that both match become one hit
+    parent: bool = False  # each hit with the section that it stands in
+    rerank: bool | None = None  # None: as the profile says
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Query(Value):
     """A search, complete: nothing about it is read from anywhere else. None means the profile's default."""
 
@@ -210,6 +221,7 @@ class Query(Value):
     budget: int | None = None  # tokens
     explain: bool = False
     now: date | None = None  # for decay; None is today
+    shape: Shape = Shape()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -244,7 +256,7 @@ class Candidate(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Shape(Value):
+class Extent(Value):
     """The size of a chunk and of its document, for comparing scores of long and short ones."""
 
     doc_id: str
@@ -283,6 +295,15 @@ class Retrieval(Value):
     vector_rank: int | None
     decay: float | None
     tier: Tier | None
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Section(Value):
+    """The section that a hit stands in; ``text`` is None where the answer has it already or the budget has no room."""
+
+    citation: Citation
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -314,6 +335,9 @@ class Hit(Value):
     source: str | None = None  # absolute path on this machine, where there is one
     repo: str | None = None
     version: str | None = None
+    text: str | None = None  # all of it, with a budget that has room; None where the snippet is all of it
+    merged: tuple[str, ...] = ()  # chunk ids in the order of the document, where neighbours became one hit
+    parent: Section | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -86,6 +86,8 @@ def agree(sqlite: SQLiteStore, oracle: MemoryStore, query: LexicalQuery, where: 
         for seed in (0, 7):
             assert ours.nearest(direction(seed), where, limit) == theirs.nearest(direction(seed), where, limit)
         assert ours.find(where) == theirs.find(where)
+        names = [candidate.chunk_id for candidate in found] + ["d0:0", "d1:1", "nowhere"]
+        assert ours.vectors_of(names) == theirs.vectors_of(names)
 
 
 def empty(store: SQLiteStore) -> None:

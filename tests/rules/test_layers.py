@@ -13,8 +13,8 @@ LAYERS = (
     {"models"},
     {"protocols", "config", "text"},
     {"wordtext", "languages"},
-    {"analysis"},
-    {"ingest", "embed", "store", "search"},
+    {"analysis", "remote", "transformer"},
+    {"ingest", "embed", "store", "search", "rerank"},
     {"lookup", "pack", "asking", "model"},
     {"modelset"},
     {"app"},
@@ -24,7 +24,7 @@ LAYERS = (
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-STAGES = LAYERS[4]
+STAGES = {"ingest", "embed", "store", "search", "rerank"}
 # `types` and `errors` are used together; the others of a layer stand alone, except for these.
 SIDEWAYS = {("config", "text"), ("protocols", "text"), ("evaluate", "render"), ("testing", "render")}
 

@@ -70,12 +70,12 @@ class Blend(Value):
         return {doc: _together(scores, sizes[doc]) for doc, scores in heard.items()}
 
     def _doc(self, name: str) -> str:
-        shape = self.evidence.shapes.get(name)
-        return shape.doc_id if shape else name
+        extent = self.evidence.extents.get(name)
+        return extent.doc_id if extent else name
 
     def _siblings(self, name: str) -> int:
-        shape = self.evidence.shapes.get(name)
-        return shape.siblings if shape else 1
+        extent = self.evidence.extents.get(name)
+        return extent.siblings if extent else 1
 
     def _shares(self, lexical: bool, vector: bool) -> tuple[float, float]:
         total = (1 - self.alpha) * lexical + self.alpha * vector

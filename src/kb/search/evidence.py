@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kb.protocols import Snapshot
 from kb.search.legs import Found
-from kb.types import LexicalQuery, Shape, Value
+from kb.types import Extent, LexicalQuery, Value
 from kb.wordtext import separate
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
@@ -31,14 +31,14 @@ class Evidence(Value):
 
     words: Mapping[str, float] = field(default_factory=dict)
     meaning: Mapping[str, float] | None = None  # None: the vector leg did not run
-    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    extents: Mapping[str, Extent] = field(default_factory=dict)
     known: float = 1.0  # share of the weight of the query's words that stand somewhere in the store
 
 
 def gather(snapshot: Snapshot, lexical: Found, vector: Found) -> Evidence:
     """For all candidates of both legs, whichever leg found them."""
     ids = list(dict.fromkeys([*(lexical.ranking or ()), *(vector.ranking or ())]))
-    shapes = snapshot.shapes(ids)
+    extents = snapshot.extents(ids)
     meaning = None
     if vector.ranking is not None:
         found = {hit.chunk_id: hit.score for hit in vector.raw}
@@ -47,10 +47,10 @@ def gather(snapshot: Snapshot, lexical: Found, vector: Found) -> Evidence:
         meaning = {name: nearness(cosine, usual) for name, cosine in found.items()}
     ceiling, known = _ceiling(snapshot, lexical)
     words = {
-        hit.chunk_id: round(min(1.0, hit.score / ceiling * _fair(lexical, hit.chunk_id, shapes)), DIGITS)
+        hit.chunk_id: round(min(1.0, hit.score / ceiling * _fair(lexical, hit.chunk_id, extents)), DIGITS)
         for hit in lexical.raw
     }
-    return Evidence(words, meaning, shapes, known)
+    return Evidence(words, meaning, extents, known)
 
 
 def nearness(cosine: float, usual: float) -> float:
@@ -64,8 +64,8 @@ def fair(length: float) -> float:
     return (1 + K1 * (1 - B + B * length)) / cost
 
 
-def _fair(lexical: Found, chunk_id: str, shapes: Mapping[str, Shape]) -> float:
-    return fair(shapes[chunk_id].length) if lexical.leg.tier == "fts" else 1.0
+def _fair(lexical: Found, chunk_id: str, extents: Mapping[str, Extent]) -> float:
+    return fair(extents[chunk_id].length) if lexical.leg.tier == "fts" else 1.0
 
 
 def _ceiling(snapshot: Snapshot, lexical: Found) -> tuple[float, float]:

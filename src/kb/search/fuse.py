@@ -33,6 +33,8 @@ class Fused(Value):
     vector: Ranked | None
     decay: float | None = None
     relevance: float = 0.0  # the score before decay
+    rerank: float | None = None  # what the reranker says, in [0, 1]
+    merged: tuple[str, ...] = ()  # with the neighbours that became part of it, in the order of the document
 
     @classmethod
     def of(

@@ -19,10 +19,10 @@ from kb.types import (
     Candidate,
     CheckReport,
     Entry,
+    Extent,
     Filters,
     LexicalQuery,
     ModelInfo,
-    Shape,
     Status,
     StoredChunk,
     StoredDocument,
@@ -60,8 +60,8 @@ class MemorySnapshot:
         found = {name: oracle.cosine(query, held_one) for name, held_one in held.items() if held_one} if query else {}
         return {candidate.chunk_id: candidate.score for candidate in _best(found, len(found))}
 
-    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
-        return oracle.shapes(self._corpus(), chunk_ids)
+    def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
+        return oracle.extents(self._corpus(), chunk_ids)
 
     def terms(self, words: Sequence[str]) -> dict[str, int]:
         return oracle.counts(self._corpus(), words)
@@ -74,6 +74,9 @@ class MemorySnapshot:
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         return {name: self._state.chunks[name] for name in chunk_ids if name in self._state.chunks}
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        return {name: found for name in chunk_ids if self._held and (found := self._held.vectors.get(name))}
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
         return {name: self._state.documents[name] for name in doc_ids if name in self._state.documents}

@@ -77,7 +77,9 @@ def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, str
     words = chunk_words(stored, document.lang)
     body = index_text(stored.chunk.text) if words.body is None else words.body
     return (
-        "" if _is_first_line(title_index(document), stored.chunk.text) else title_words(document) or title_index(document),
+        ""
+        if _is_first_line(title_index(document), stored.chunk.text)
+        else title_words(document) or title_index(document),
         words.heading or heading_index(stored),
         path_words(document.path),
         f"{body} {words.parts}" if words.parts else body,

@@ -121,7 +121,8 @@ CREATE VIEW chunks_words(id, title, heading, path, body, stems) AS
   SELECT c.id,
     -- A title that is only the first line of this text counts once, not twice.
     CASE WHEN substr(c.text, 1, length(d.title_index)) = d.title_index
-      AND substr(c.text, length(d.title_index) + 1, 1) IN ('', char(10), char(13)) THEN '' ELSE coalesce(d.title_words, d.title_index) END,
+      AND substr(c.text, length(d.title_index) + 1, 1) IN ('', char(10), char(13)) THEN ''
+      ELSE coalesce(d.title_words, d.title_index) END,
     coalesce(c.heading_words, c.heading_index), d.path_words,
     coalesce(c.word_text, c.search_text, c.text) || coalesce(' ' || c.parts, ''), coalesce(c.stems, '')
   FROM chunks c JOIN documents d ON d.id = c.document;

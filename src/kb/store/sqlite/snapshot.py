@@ -11,11 +11,11 @@ import apsw
 from kb.errors import NotFound, StaleCursor
 from kb.store import choice as choices
 from kb.store.entries import unit
-from kb.store.sqlite import fts, generations, shapes, vectors, vocabulary
+from kb.store.sqlite import extents, fts, generations, vectors, vocabulary
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
 from kb.store.sqlite.where import document_test
-from kb.types import Candidate, Filters, LexicalQuery, Shape, StoredChunk, StoredDocument, Vector
+from kb.types import Candidate, Extent, Filters, LexicalQuery, StoredChunk, StoredDocument, Vector
 
 AMONG = "(SELECT value FROM json_each(:ids))"
 
@@ -72,9 +72,9 @@ class SQLiteSnapshot:
             found = vectors.canonical(self.connection, self._table, query, held, len(held))
             return {candidate.chunk_id: candidate.score for candidate in found}
 
-    def shapes(self, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+    def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
         with typed():
-            return shapes.shapes(self.connection, chunk_ids)
+            return extents.extents(self.connection, chunk_ids)
 
     def terms(self, words: Sequence[str]) -> dict[str, int]:
         with typed():
@@ -88,6 +88,16 @@ class SQLiteSnapshot:
         statement = f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE c.chunk_id IN {AMONG}"
         with typed():
             found = {row[0]: to_chunk(row) for row in self.connection.execute(statement, _ids(chunk_ids))}
+        return {chunk_id: found[chunk_id] for chunk_id in chunk_ids if chunk_id in found}
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        if not self._vectors or self.model is None:
+            return {}
+        with typed():
+            statement = f"SELECT id, chunk_id FROM chunks WHERE chunk_id IN {AMONG}"
+            names = dict(self.connection.execute(statement, _ids(chunk_ids)).fetchall())
+            held = vectors.read(self.connection, self._table.name, self.model.dimension, list(names))
+            found = {names[number]: vector for number, vector in held}
         return {chunk_id: found[chunk_id] for chunk_id in chunk_ids if chunk_id in found}
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from kb.types import Shape
+from kb.types import Extent
 
 AVERAGES = 1  # the row of chunks_fts_data that holds the number of rows and the words in each column
 DIGITS = 9
-SHAPES = """
+EXTENTS = """
 SELECT c.chunk_id, d.doc_id, z.sz, (SELECT count(*) FROM chunks s WHERE s.document = c.document)
 FROM chunks c JOIN documents d ON d.id = c.document JOIN chunks_fts_docsize z ON z.id = c.id
 WHERE c.chunk_id IN (SELECT value FROM json_each(:ids))"""
 
 
-def shapes(connection: apsw.Connection, chunk_ids: Sequence[str]) -> dict[str, Shape]:
+def extents(connection: apsw.Connection, chunk_ids: Sequence[str]) -> dict[str, Extent]:
     average = _average(connection)
-    rows = connection.execute(SHAPES, {"ids": json.dumps(list(chunk_ids))})
+    rows = connection.execute(EXTENTS, {"ids": json.dumps(list(chunk_ids))})
     return {
-        name: Shape(doc_id, round(sum(_numbers(sizes)) / average, DIGITS), siblings)
+        name: Extent(doc_id, round(sum(_numbers(sizes)) / average, DIGITS), siblings)
         for name, doc_id, sizes, siblings in rows
     }
 
