@@ -63,10 +63,11 @@ class Embedders:
             f"answered by the store's model {model.label}, not by the configured {wanted} (try: kb model set {wanted})"
         )
 
-    def use(self, name: str) -> None:
-        """From now on as if this one were configured."""
-        self.settings = replace(self.settings, model=name)
+    def free(self, name: str | None) -> None:
+        """A model was chosen by name: from now on each is loaded by its name, and this one is as if configured."""
         self._given = None
+        if name is not None:
+            self.settings = replace(self.settings, model=name)
 
     def _name(self, model: ModelInfo | None) -> str:
         configured = self.settings.model
