@@ -192,6 +192,20 @@ def test_a_builder_that_fails_says_why_and_the_old_model_goes_on(base: kb.KB) ->
     assert answered_by(base) == A
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_model_that_another_version_of_kb_renews_is_built_by_the_next_add(base: kb.KB, chosen: bool) -> None:
+    old = ModelInfo("hashing:64", "0123456789ab", 64)
+    base.store.set_model(old)
+    base.store.models.want(old, chosen=chosen)
+    result = base.search("git history")
+    assert not result.vector.ran
+    assert "kb model set" in result.warnings[0]
+    base.put([kb.Document("new.md", "Something new")])
+    status = base.model.status()
+    assert (status.answering, status.building, status.chosen) == (A, None, chosen)
+    assert base.status().pending == 0
+
+
 def test_models_that_do_not_exist_are_refused_and_change_nothing(base: kb.KB) -> None:
     for name in ("hashing:x", "unknown", "none", "openai"):
         with pytest.raises((UsageError, MissingExtra)):
