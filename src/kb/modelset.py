@@ -49,6 +49,9 @@ class ModelVerbs:
 
         It returns at once; ``wait`` embeds here and now, else :meth:`run` does it, in this process or another.
         """
+        registry.check(*name.partition(":")[::2])
+        if refusal := self._embedders.refusal(name):
+            raise refusal
         embedder = registry.load(name, self._embedders.settings)
         if embedder is None:
             raise UsageError("a store cannot be without a model", fix="kb config set embed.model none: keywords only")

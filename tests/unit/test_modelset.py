@@ -107,6 +107,18 @@ def test_a_remote_model_in_the_settings_is_not_asked_by_a_search(base: kb.KB, ma
     assert "kb model set openai:some" in result.warnings[0]
 
 
+@pytest.mark.parametrize("name", ["openai:some", "onnx-dir:/nowhere/theirs"])
+def test_no_store_makes_kb_reach_beyond_itself(base: kb.KB, name: str) -> None:
+    """A store, or a pack in it, may come from somebody else: the settings must name such a model, too."""
+    base.store.set_model(ModelInfo(name, "0123456789ab", 8, remote=True))
+    result = base.search("git history")
+    assert not result.vector.ran
+    assert f"kb config set embed.model {name}" in result.warnings[0]
+    with pytest.raises(UsageError) as error:
+        base.model.set(name)
+    assert name in error.value.fix
+
+
 def test_no_model_in_the_settings_means_keywords_only(base: kb.KB, make_base: MakeBase) -> None:
     result = make_base(embedder=None, settings=configured("none")).search("git history")
     assert not result.vector.ran
