@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from kb.errors import StoreCorrupt, StoreNotFound
+from kb.errors import StoreCorrupt, StoreError, StoreNotFound
 from kb.store.sqlite import schema, where
 from kb.store.sqlite.lease import lease
 
@@ -77,11 +77,13 @@ def missing(folder: Path) -> StoreNotFound:
 
 def prepare(place: Place, *, create: bool, wait_s: float) -> None:
     """Make sure that there is a store of ours, of a format we know; create one where allowed."""
+    version = 0
     with suppress(OSError):
-        recognise(place.db)
+        version = recognise(place.db)
         tighten(place)
+    if 0 < version < schema.SCHEMA_VERSION:
+        _bring_up_to_date(place, version, wait_s)
     if place.db.exists() and place.db.stat().st_size:
-        _renew(place, wait_s)
         return
     if not create:
         raise missing(place.folder)
@@ -94,21 +96,28 @@ def prepare(place: Place, *, create: bool, wait_s: float) -> None:
     tighten(place)
 
 
-def _renew(place: Place, wait_s: float) -> None:
-    """Bring a store of an older format up to date when it is opened: readers know only the newest."""
-    with open(place.db, "rb") as file:
-        version = int.from_bytes(file.read(64)[60:64], "big")
-    if 0 < version < schema.SCHEMA_VERSION and os.access(place.folder, os.W_OK):
-        with lease(place.lock, wait_s):
-            writer(place).close()
+def _bring_up_to_date(place: Place, version: int, wait_s: float) -> None:
+    """A store of an older kb, also where it is only to be read: this kb asks for tables that it does not have yet."""
+    if not os.access(place.folder, os.W_OK):
+        raise StoreError(
+            f"the store has the older format {version}, and cannot be brought up to date where it lies",
+            fix="open it once where it can be written",
+        )
+    with lease(place.lock, wait_s):
+        connection = writer(place)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+        connection.close()
 
 
-def recognise(db: Path) -> None:
-    """Judge a file by its first 100 bytes, without SQLite, so that a foreign one stays as it is to the byte."""
+def recognise(db: Path) -> int:
+    """Judge a file by its first 100 bytes, without SQLite, so that a foreign one stays as it is to the byte.
+
+    The version of its tables; 0 where there are none yet.
+    """
     with open(db, "rb") as file:
         head = file.read(100)
     if not head:
-        return
+        return 0
     if len(head) < 100 or not head.startswith(b"SQLite format 3\x00"):
         raise schema.not_ours() if not head.startswith(b"SQLite") else StoreCorrupt("kb.db is cut off", fix="kb repair")
     application_id = int.from_bytes(head[68:72], "big")
@@ -116,6 +125,8 @@ def recognise(db: Path) -> None:
     pages = int.from_bytes(head[28:32], "big")
     if application_id or pages > 1:  # else a creation was interrupted, and the rest is in the log
         schema.verify(application_id, version)
+        return version
+    return 0
 
 
 def tighten(place: Place) -> None:

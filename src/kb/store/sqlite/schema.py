@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kb.errors import StoreCorrupt, StoreTooNew
@@ -125,11 +126,12 @@ DROP TABLE blanks_before;
 CREATE INDEX blanks_by_chunk ON blanks(chunk);
 """
 
-MIGRATIONS = (V1 + V1_TRIGGERS, V3)
+Step = str | Callable[["apsw.Connection"], None]
+MIGRATIONS: tuple[tuple[Step, ...], ...] = ((V1 + V1_TRIGGERS,), (V3,))
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
-def upgrade(connection: apsw.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+def upgrade(connection: apsw.Connection, migrations: tuple[tuple[Step, ...], ...] = MIGRATIONS) -> None:
     """Bring the database to the newest version, step by step; each step is wholly done or not at all."""
     while (version := _pragma(connection, "user_version")) < len(migrations):
         connection.execute("BEGIN IMMEDIATE")
@@ -137,7 +139,11 @@ def upgrade(connection: apsw.Connection, migrations: tuple[str, ...] = MIGRATION
             if _pragma(connection, "user_version") == version:  # else another process was quicker
                 if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
                     raise not_ours()
-                connection.execute(migrations[version]).fetchall()
+                for step in migrations[version]:
+                    if isinstance(step, str):
+                        connection.execute(step).fetchall()
+                    else:
+                        step(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {version + 1}")
             connection.execute("COMMIT")
