@@ -1,7 +1,9 @@
 """Embedding models, loaded when first needed: a keyword search never pays for one.
 
 A store is answered by the model that made its vectors, whatever the settings say: they decide what a new store begins
-with, and what ``kb add`` changes to where nobody chose by ``kb model set``.
+with, and what ``kb add`` changes to where nobody chose by ``kb model set``. What reaches beyond kb, a server or a
+folder, is loaded only where the settings name it: a store or a pack may come from elsewhere, and must not send
+anybody's queries anywhere.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ class Embedders:
         """That of a model, or the configured one. One that the caller gave as an object takes nobody beside it."""
         if self._given is not None:
             return self._given
-        found = self._load(self._name(model))
+        found = self._found(model)
         return None if isinstance(found, KBError) else found
 
     def problem(self, model: ModelInfo | None = None) -> KBError | None:
         """Why there is none."""
         if self._given is not None:
             return None
-        found = self._load(self._name(model))
+        found = self._found(model)
         return found if isinstance(found, KBError) else None
 
     def of(self, model: ModelInfo) -> Embedder | None:
@@ -63,10 +65,26 @@ class Embedders:
             f"answered by the store's model {model.label}, not by the configured {wanted} (try: kb model set {wanted})"
         )
 
-    def use(self, name: str) -> None:
-        """From now on as if this one were configured."""
-        self.settings = replace(self.settings, model=name)
+    def free(self, name: str | None) -> None:
+        """A model was chosen by name: from now on each is loaded by its name, and this one is as if configured."""
         self._given = None
+        if name is not None:
+            self.settings = replace(self.settings, model=name)
+
+    def refusal(self, name: str) -> KBError | None:
+        """Why a model is not loaded on the word of a store alone."""
+        family, configured = name.partition(":")[0], self.settings.model
+        named = name == configured or (family == "openai" and configured.startswith("openai:"))  # the server is trusted
+        if family not in embedders.NEEDS_ARGUMENT or named:
+            return None
+        return UsageError(
+            f"the settings do not name the model {name}, and what reaches beyond kb is used only where they do",
+            fix=f"kb config set embed.model {name}",
+        )
+
+    def _found(self, model: ModelInfo | None) -> Embedder | KBError | None:
+        name = self._name(model)
+        return self.refusal(name) or self._load(name)
 
     def _name(self, model: ModelInfo | None) -> str:
         configured = self.settings.model

@@ -49,6 +49,9 @@ class ModelVerbs:
 
         It returns at once; ``wait`` embeds here and now, else :meth:`run` does it, in this process or another.
         """
+        registry.check(*name.partition(":")[::2])
+        if refusal := self._embedders.refusal(name):
+            raise refusal
         embedder = registry.load(name, self._embedders.settings)
         if embedder is None:
             raise UsageError("a store cannot be without a model", fix="kb config set embed.model none: keywords only")
@@ -56,7 +59,7 @@ class ModelVerbs:
         if info.id != name:
             info = replace(info, spec=name)
         self._want(info, collection)
-        self._embedders.use(name)
+        self._embedders.free(name if collection is None else None)
         return self.run(on_status=on_status, stop=stop) if wait else self.status()
 
     def back(self, *, collection: str | None = None, wait: bool = False,
@@ -69,7 +72,7 @@ class ModelVerbs:
         if info is None:
             raise NotFound("no former model is kept", fix="kb model set NAME      (names: kb model list)")
         self._want(info, collection)
-        self._embedders.use(name_of(info))
+        self._embedders.free(name_of(info) if collection is None else None)
         return self.run(on_status=on_status, stop=stop) if wait else self.status()
 
     def drop(self) -> int:

@@ -114,7 +114,7 @@ def _header(line: bytes) -> ModelInfo | None:
         if head["format"] != FORMAT:
             raise ValueError(head["format"])
         model = head["model"]
-        return ModelInfo(**{**model, "scripts": tuple(model["scripts"])}) if model else None
+        return ModelInfo(**{**model, "scripts": tuple(model["scripts"]), "spec": ""}) if model else None
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"this is not a pack of kb ({FORMAT})", fix="kb export FILE makes one") from error
 

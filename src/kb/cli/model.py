@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,8 +51,6 @@ def _back(session: Session) -> int:
 
 
 def _run(session: Session) -> int:
-    if hasattr(os, "nice"):
-        os.nice(NICE)
     with session.open() as base:
         return _here(session, base)
 
@@ -89,6 +88,9 @@ def _start(session: Session, location: Path) -> int:
     child = subprocess.Popen(  # what goes wrong in it is noted in the store: kb model status
         command, stdin=none, stdout=none, stderr=none, start_new_session=True, creationflags=flags
     )
+    if hasattr(os, "setpriority"):
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, child.pid, NICE)
     number, child.returncode = child.pid, 0  # nobody here waits for it
     return number
 

@@ -32,6 +32,7 @@ class Makers:
         self.stop = stop
         self.warnings: list[str] = []
         self.choice = Choice()
+        self.here = False  # whether this run builds what is wanted; else a process of its own does
         self._embedders: dict[str, Embedder] = {}
         self._kept: tuple[str, ...] = ()
         self._step: dict[str, int] = {}
@@ -60,8 +61,11 @@ class Makers:
         current = held.get(choice.label() or "")
         if current is None or (current.label == info.label and current.dimension != info.dimension):
             self.store.set_model(info)
-        elif not chosen and info.label != choice.target():
-            self.store.models.want(info, chosen=False)
+            return
+        newer = current.id == info.id and info.label not in choice.used  # of another version of kb: the old one is gone
+        if newer or (not chosen and info.label != choice.target()):
+            self.store.models.want(info, chosen=chosen)
+        self.here = newer or not chosen
 
     def _warn(self, cause: EmbedderFailed) -> None:
         self.warnings.append(f"embedding failed: {cause.message}; the next 'kb add' embeds what is missing")

@@ -57,7 +57,7 @@ def add(paths: Iterable[str | os.PathLike[str]], *, store: Store, embedder: Embe
         declare_model(run, embedder_of, chosen=chosen)
         for target in wanted:
             refused += not _sync(run, target, store, settings, options, indexed_at, stop)
-        fill_waiting(run, chosen=chosen)
+        fill_waiting(run)
     except (KeyboardInterrupt, Stopped):
         run.interrupted = True
     if refused and refused == len(wanted) and not missing and not run.interrupted:

@@ -49,7 +49,7 @@ def put(documents: Iterable[Document], *, store: Store, embedder: Embedder | Non
                 raise Stopped
             _put_group(run, group, store, settings, indexed_at)
         run.writer.flush()
-        fill_waiting(run, chosen=chosen)
+        fill_waiting(run)
     except (KeyboardInterrupt, Stopped):
         run.interrupted = True
     return run.report()

@@ -62,7 +62,7 @@ def declare_model(run: Run, embedder_of: EmbedderOf | None, *, chosen: bool) -> 
     run.writer.makers.declare(run.embedder, embedder_of or _nobody, chosen=chosen)
 
 
-def fill_waiting(run: Run, *, chosen: bool) -> None:
+def fill_waiting(run: Run) -> None:
     """Vectors for chunks that lack one: after a failed embedder, or a change of the model in the settings.
 
     A change that was asked for by ``kb model set`` has its own process, which this run need not wait for.
@@ -70,7 +70,7 @@ def fill_waiting(run: Run, *, chosen: bool) -> None:
     makers = run.writer.makers
     choice = makers.choice
     answering = {choice.label(), *(choice.label(name) for name, _ in choice.collections)}
-    wanted = [] if chosen else [choice.store.wanted]
+    wanted = [choice.store.wanted] if makers.here else []
     makers.fill([label for label in [*sorted(filter(None, answering)), *wanted] if label])
     run.writer.store.models.switch()
     run.writer.store.models.calibrate()
