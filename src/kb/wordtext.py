@@ -16,6 +16,7 @@ from kb.text import CJK_RANGES, nfc
 GAP = "\ue000"  # a token that no text holds, between a text and what is appended to it: no phrase reaches across
 LONGEST_NAME = 64  # letters: longer ones are no names but data
 LONGEST_COMPOUND = 24
+LONGEST_PIECE = 200  # between two spaces: what is longer is data too
 
 # What unicode61 takes for signs within these blocks is left out: "ク・ラ" are two runs.
 _PAIRED = (
@@ -40,9 +41,10 @@ _DROPPED = (
 )
 
 _HUMP = re.compile(r"[a-z0-9][A-Z][a-z]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-_NAME = re.compile(r"[A-Za-z0-9]+")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+[0-9]*|[0-9]+")
-_HYPHEN = re.compile(r"[A-Za-z][-/][A-Za-z]")
+_NAME = re.compile(r"[A-Za-z0-9]{2,}")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+[0-9]*")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_SPACED = re.compile(r"\S+")
 _COMPOUND = re.compile(
     r"(?<!\w)(?<!\w-)[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z][A-Za-z0-9]*){1,2}(?![\w-])"
     r"|(?<![\w/.:-])[A-Za-z][A-Za-z0-9]*/[A-Za-z][A-Za-z0-9]*(?![\w/:-]|\.\w)"
@@ -61,43 +63,58 @@ def in_place(text: str) -> str:
     return text if text.isascii() else _special().sub(_written, text)
 
 
-def _written(match: re.Match[str]) -> str:
-    return "".join(char for char, _ in _spelled(match))
-
-
 def with_places(text: str) -> tuple[str, list[int]]:
     """What the index reads of an NFC text, all of it, and for each of its characters its place in the text."""
-    found: list[tuple[str, int]] = []
+    copy: list[str] = []
+    places: list[int] = []
     end = 0
     for match in () if text.isascii() else _special().finditer(text):
-        found += [(text[at], at) for at in range(end, match.start())]
-        found += _spelled(match)
+        start = match.start()
+        written = _written(match)
+        copy += text[end:start], written
+        places += range(end, start)
+        places += [start] * len(written) if match[3] else _run_places(start, match.end() - start, _width(match))
         end = match.end()
-    found += [(text[at], at) for at in range(end, len(text))]
+    copy.append(text[end:])
+    places += range(end, len(text))
     for group in _groups(text):
-        found += [(" ", 0), (GAP, 0)]
+        copy.append(f" {GAP}")
+        places += (0, 0)
         for start, stop, joined in group:
-            found.append((" ", start))
-            found += [(text[at], at) for at in range(start, stop) if not (joined and text[at] in "-/")]
-    return "".join(char for char, _ in found), [place for _, place in found]
+            kept = [at for at in range(start, stop) if not (joined and text[at] in "-/")]
+            copy += " ", *(text[at] for at in kept)
+            places += start, *kept
+    return "".join(copy), places
 
 
-def _spelled(match: re.Match[str]) -> list[tuple[str, int]]:
-    """What is written for a special piece of text: characters, each with its place."""
-    run, start = match.group(), match.start()
+def _written(match: re.Match[str]) -> str:
+    """What is written for a special piece of text."""
+    run = match.group()
     if match[3]:
-        same = _SAME.get(run, "")
-        return [(same, start)] if same else []
-    width = 2 if match[1] else 3 if match[2] else len(run)
-    found = [(" ", start)]
-    for at in range(max(1, len(run) - width + 1)):
-        found += [(char, start + at + offset) for offset, char in enumerate(run[at : at + width])]
-        found.append((" ", start + at))
-    return found
+        return _SAME.get(run, "")
+    width = _width(match)
+    if len(run) <= width:
+        return f" {run} "
+    return f" {' '.join([run[at : at + width] for at in range(len(run) - width + 1)])} "
+
+
+def _run_places(start: int, length: int, width: int) -> list[int]:
+    """Where the characters of a written run stand: a space before it, and after each of its pieces."""
+    width = min(width, length)
+    pieces = length - width + 1
+    places = [0] * (pieces * (width + 1))
+    for offset in range(width):  # by slices: a generator took most of the time that a snippet needs
+        places[offset :: width + 1] = range(start + offset, start + offset + pieces)
+    places[width :: width + 1] = range(start, start + pieces)
+    return [start, *places]
+
+
+def _width(match: re.Match[str]) -> int:
+    return 2 if match[1] else 3 if match[2] else len(match.group())
 
 
 def parts(text: str) -> str:
-    """What is appended to a text: parts of names ("writeBoolean": write Boolean) and joined compounds ("readonly")."""
+    """What is appended to a text: parts of names ("writeBoolean": write Boolean, "v1.2": 1.2) and joined compounds."""
     return " ".join(
         f"{GAP} " + " ".join(_joined(text[start:stop]) if joined else text[start:stop] for start, stop, joined in group)
         for group in _groups(text)
@@ -117,30 +134,24 @@ def _joined(compound: str) -> str:
 def _groups(text: str) -> list[list[tuple[int, int, bool]]]:
     """The distinct names in a text: for each the places of its parts, or of the whole compound, which is to be joined."""
     found: dict[str, list[tuple[int, int, bool]]] = {}
-    if _HUMP.search(text):
-        for start, stop in _humped(text):
-            name = text[start:stop]
-            if name not in found and stop - start <= LONGEST_NAME:
-                found[name] = [(start + part.start(), start + part.end(), False) for part in _PART.finditer(name)]
-    if _HYPHEN.search(text):
-        for match in _COMPOUND.finditer(text):
-            if len(match.group()) <= LONGEST_COMPOUND:
-                found.setdefault(match.group(), [(match.start(), match.end(), True)])
+    for match in _NAME.finditer(text):
+        name = match.group()
+        if name[1:].islower() or name.isupper() or name in found:
+            continue  # nearly all words of prose, told apart at the speed of C
+        start = match.start()
+        if name[0] in "vV" and name[1:].isdigit() and (number := _NUMBER.match(text, start + 1)):
+            found.setdefault(f"v{number.group()}", [(start + 1, number.end(), False)])
+        elif len(name) <= LONGEST_NAME and _HUMP.search(name):
+            found[name] = [(start + part.start(), start + part.end(), False) for part in _PART.finditer(name)]
+    if "-" in text or "/" in text:
+        for piece in _SPACED.finditer(text):
+            word = piece.group()
+            if ("-" in word or "/" in word) and len(word) <= LONGEST_PIECE:
+                for match in _COMPOUND.finditer(word):
+                    if len(match.group()) <= LONGEST_COMPOUND:
+                        start = piece.start()
+                        found.setdefault(match.group(), [(start + match.start(), start + match.end(), True)])
     return list(found.values())
-
-
-def _humped(text: str) -> list[tuple[int, int]]:
-    """Where the names with capitals inside stand."""
-    found: list[tuple[int, int]] = []
-    end = 0
-    while hump := _HUMP.search(text, end):
-        start = hump.start()
-        while start > end and text[start - 1].isascii() and text[start - 1].isalnum():
-            start -= 1
-        word = _NAME.match(text, start)
-        end = word.end() if word else hump.end()
-        found.append((start, end))
-    return found
 
 
 def index_copy(text: str) -> str:
@@ -189,7 +200,7 @@ def separate(text: str) -> list[str]:
         if match[3]:
             continue
         pieces.append(text[end : match.start()])
-        run, width = match.group(), 2 if match[1] else 3 if match[2] else len(match.group())
+        run, width = match.group(), _width(match)
         pieces += [run[at : at + width] for at in range(max(1, len(run) - width + 1))]
         end = match.end()
     pieces.append(text[end:])

@@ -11,7 +11,8 @@ from tests.rules import sources
 LAYERS = (
     {"types", "errors"},
     {"protocols", "config", "text"},
-    {"wordtext", "languages"},
+    {"wordtext"},
+    {"languages"},
     {"analysis"},
     {"ingest", "embed", "store", "search"},
     {"lookup", "pack", "asking", "model"},
@@ -21,7 +22,7 @@ LAYERS = (
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-STAGES = LAYERS[4]
+STAGES = LAYERS[5]
 # `types` and `errors` are used together; the others of a layer stand alone, except for these.
 SIDEWAYS = {("config", "text"), ("protocols", "text"), ("evaluate", "render"), ("testing", "render")}
 
