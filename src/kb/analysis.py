@@ -11,7 +11,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from kb.text import nfc
-from kb.wordtext import GAP, in_place, parts, with_places
+from kb.wordtext import GAP, in_place, with_places
 
 if TYPE_CHECKING:
     from apsw import FTS5Tokenizer
@@ -33,10 +33,10 @@ def tokens(text: str, wanted: Set[str] | None = None) -> list[Token]:
     if len(normal) != len(text):  # offsets differ: go piece by piece, and give a changed piece its whole span
         found = [token for piece in _PIECE.finditer(text) for token in _piece(piece.group(), piece.start())]
         return [token for token in found if wanted is None or token[2] in wanted]
-    if normal.isascii() and not parts(normal):
-        every = _tokenizer()(normal.encode(), _DOCUMENT, None)
-        return [(start, end, stem) for start, end, stem in every if wanted is None or stem in wanted]
     copy, places = with_places(normal)
+    if copy is normal and copy.isascii():
+        every = _tokenizer()(copy.encode(), _DOCUMENT, None)
+        return [(start, end, stem) for start, end, stem in every if wanted is None or stem in wanted]
     return [(places[start], places[end - 1] + 1, stem) for start, end, stem in _characters(copy, wanted)]
 
 

@@ -11,15 +11,16 @@ from kb.protocols import Store
 from kb.store import open_store
 from kb.store.sqlite.store import SQLiteStore
 from kb.testing import StoreContract
+from kb.testing_words import WordContract
 
 
-class TestMemory(StoreContract):
+class TestMemory(StoreContract, WordContract):
     @pytest.fixture
     def store(self) -> Store:
         return open_store("memory:")
 
 
-class TestSQLite(StoreContract):
+class TestSQLite(StoreContract, WordContract):
     @pytest.fixture(params=["sqlite-vec", "numpy", "python", None])
     def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         store = SQLiteStore(tmp_path / "store", vector_engine=request.param)

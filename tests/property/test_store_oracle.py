@@ -20,8 +20,8 @@ from kb.types import Chunk, Entry, Filters, LexicalQuery, Span, Term
 
 WORDS = (
     "install installing installation git etcd Étude cafe the and AND NEAR or not C++ foo-bar snake_case v1.2 a ab it's "
-    "한국어 한국 문서 검색 시스템의 백업 방법 etcd는 東京 東京都 の 日本語 重跑gen后 教程 ไทย ติดตั้ง โปรแกรม のテスト Ёлка ёлка naïve "
-    "writeBoolean HTTPServer read-only ไป हिन्दी भाषा हिंदी كِتاب إسلام die Häuser und sind nicht Haus kuberntes kubernetes"
+    "한국어 한국 문서 검색 시스템의 백업 방법 etcd는 東京 東京都 の 日本語 重跑gen后 教程 ไทย ติดตั้ง โปรแกรม のテスト Ёлка ёлка "
+    "naïve writeBoolean HTTPServer read-only ไป हिन्दी भाषा हिंदी كِتاب إسلام die Häuser und sind nicht Haus kuberntes kubernetes"
 ).split()
 words = st.sampled_from(WORDS)
 texts = st.lists(words, max_size=12).map(" ".join) | st.lists(words, min_size=1, max_size=5).map("".join)
@@ -91,10 +91,12 @@ def agree(sqlite: SQLiteStore, oracle: MemoryStore, query: LexicalQuery, where: 
             names = [candidate.chunk_id for candidate in wanted]
             assert ours.cosines(direction(seed), names) == theirs.cosines(direction(seed), names)
         assert ours.find(where) == theirs.find(where)
-        assert ours.languages == theirs.languages
+        assert ours.vocabulary.languages == theirs.vocabulary.languages
         asked = [term.text for term in query.terms]
-        assert ours.terms(asked) == theirs.terms(asked)
-        assert ours.spellings([*asked, "kubernets", "instal"]) == theirs.spellings([*asked, "kubernets", "instal"])
+        assert ours.vocabulary.terms(asked) == theirs.vocabulary.terms(asked)
+        assert ours.vocabulary.spellings([*asked, "kubernets", "instal"]) == theirs.vocabulary.spellings(
+            [*asked, "kubernets", "instal"]
+        )
 
 
 def empty(store: SQLiteStore) -> None:

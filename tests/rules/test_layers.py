@@ -18,7 +18,7 @@ LAYERS = (
     {"lookup", "pack", "asking", "model"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
-    {"cli", "serve"},
+    {"cli", "serve", "testing_words"},
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}

@@ -59,7 +59,7 @@ def test_an_older_store_is_brought_up_to_date_when_it_is_opened(first_version: P
     with store.snapshot() as snapshot:
         for word, chunk in (("Boolean", "c1"), ("東京", "c2"), ("deep", "c1"), ("plain", "c4")):
             assert chunk in ids(snapshot.match(keyword(word), everything, 9)), word
-        assert snapshot.languages == ("de",)
+        assert snapshot.vocabulary.languages == ("de",)
     assert store.check().problems == ()
     store.close()
     assert version(first_version) == schema.SCHEMA_VERSION

@@ -54,7 +54,9 @@ class ParsedQuery(Value):
         """The word index, for any script: of runs without spaces it knows the pairs of characters."""
         terms = self.terms
         if join == "any":
-            terms = _with_parts(_without_particles(_runs(_without_stopwords(terms))) if self.cjk else _without_stopwords(terms))
+            terms = _with_parts(
+                _without_particles(_runs(_without_stopwords(terms))) if self.cjk else _without_stopwords(terms)
+            )
         return LexicalQuery(tier="fts", terms=terms, join=join, deadline=deadline, repeats=repeats)
 
     def last(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery | None:

@@ -45,7 +45,7 @@ class MemorySnapshot:
         self.model = state.model
         self.lexical_engine = "memory"
         self.vector_engine = "memory"
-        self.languages = oracle.languages(self._corpus())
+        self.vocabulary = oracle.Words(self._corpus())
 
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
         corpus = self._corpus()
@@ -63,12 +63,6 @@ class MemorySnapshot:
         held = {name: self._state.vectors.get(name) for name in chunk_ids}
         found = {name: oracle.cosine(query, held_one) for name, held_one in held.items() if held_one} if query else {}
         return {candidate.chunk_id: candidate.score for candidate in _best(found, len(found))}
-
-    def terms(self, words: Sequence[str]) -> dict[str, int]:
-        return oracle.counts(self._corpus(), words)
-
-    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return oracle.spellings(self._corpus(), words)
 
     def _corpus(self) -> oracle.Corpus:
         return oracle.Corpus(self._state.documents, list(self._state.chunks.values()))

@@ -8,7 +8,17 @@ from typing import Any
 import apsw
 
 from kb.store.sqlite.where import chunk_numbers, restriction
-from kb.store.wording import PARTIAL_LEAST, PARTIAL_POOL, PARTIAL_SCALE, PLAIN_WEIGHTS, SHORT, fold, share, trigrams, words
+from kb.store.wording import (
+    PARTIAL_LEAST,
+    PARTIAL_POOL,
+    PARTIAL_SCALE,
+    PLAIN_WEIGHTS,
+    SHORT,
+    fold,
+    share,
+    trigrams,
+    words,
+)
 from kb.text import has_cjk
 from kb.types import Candidate, Filters, LexicalQuery
 

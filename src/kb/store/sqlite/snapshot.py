@@ -10,9 +10,10 @@ import apsw
 
 from kb.errors import NotFound, StaleCursor
 from kb.store.entries import unit
-from kb.store.sqlite import fts, vectors, vocabulary
+from kb.store.sqlite import fts, vectors
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
+from kb.store.sqlite.vocabulary import SQLiteVocabulary
 from kb.store.sqlite.where import document_test
 from kb.types import Candidate, Filters, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Vector
 
@@ -30,7 +31,7 @@ class SQLiteSnapshot:
         self.model = to_model(meta["model"])
         self._vectors = self.model is not None and meta["vectors"] in ("ready", "leftovers")
         self._answered: str | None = None
-        self.languages = vocabulary.languages(connection)
+        self.vocabulary = SQLiteVocabulary(connection)
 
     @property
     def lexical_engine(self) -> str:
@@ -61,14 +62,6 @@ class SQLiteSnapshot:
             held = [row[0] for row in numbers]
             found = vectors.canonical(self.connection, query, held, len(held))
             return {candidate.chunk_id: candidate.score for candidate in found}
-
-    def terms(self, words: Sequence[str]) -> dict[str, int]:
-        with typed():
-            return vocabulary.counts(self.connection, words)
-
-    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        with typed():
-            return vocabulary.spellings(self.connection, words)
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         statement = f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE c.chunk_id IN {AMONG}"
