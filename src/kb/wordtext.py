@@ -54,7 +54,7 @@ _COMPOUND = re.compile(
 @cache
 def _special() -> re.Pattern[str]:
     """Compiled when a text first needs it, as ASCII never does."""
-    return re.compile(f"([{_PAIRED}]+)|([{_TRIPLED}]+)|([{''.join(_SAME)}{_DROPPED}])|([{CJK_RANGES}]+)")
+    return re.compile(f"([{_PAIRED}]+)|([{_TRIPLED}]+)|([{''.join(_SAME)}{_DROPPED}])|([{CJK_RANGES}])")
 
 
 def in_place(text: str) -> str:
