@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from kb.text import nfc
-from kb.wordtext import GAP, in_place, parts, with_places
+from kb.wordtext import GAP, in_place, with_places
 
 if TYPE_CHECKING:
     from apsw import FTS5Tokenizer
@@ -23,15 +24,20 @@ _PIECE = re.compile(r"\S+")
 _local = threading.local()  # an apsw connection belongs to one thread at a time
 
 
-def tokens(text: str) -> list[Token]:
-    """Every word of a text: where it starts and ends in ``text``, and the stem under which the index holds it."""
+def tokens(text: str, wanted: Set[str] | None = None) -> list[Token]:
+    """Every word of a text: where it starts and ends in ``text``, and the stem under which the index holds it.
+
+    Only those with a wanted stem, where some are told: a text has many words, of which a snippet marks a few.
+    """
     normal = nfc(text)
     if len(normal) != len(text):  # offsets differ: go piece by piece, and give a changed piece its whole span
-        return [token for piece in _PIECE.finditer(text) for token in _piece(piece.group(), piece.start())]
-    if normal.isascii() and not parts(normal):
-        return [(start, end, stem) for start, end, stem in _tokenizer()(normal.encode(), _DOCUMENT, None)]
+        found = [token for piece in _PIECE.finditer(text) for token in _piece(piece.group(), piece.start())]
+        return [token for token in found if wanted is None or token[2] in wanted]
     copy, places = with_places(normal)
-    return [(places[start], places[end - 1] + 1, stem) for start, end, stem in _characters(copy) if stem != GAP]
+    if copy is normal and copy.isascii():
+        every = _tokenizer()(copy.encode(), _DOCUMENT, None)
+        return [(start, end, stem) for start, end, stem in every if wanted is None or stem in wanted]
+    return [(places[start], places[end - 1] + 1, stem) for start, end, stem in _characters(copy, wanted)]
 
 
 def stems(text: str) -> list[str]:
@@ -53,15 +59,17 @@ def _piece(piece: str, offset: int) -> list[Token]:
     if len(nfc(piece)) == len(piece):
         return [(start + offset, end + offset, stem) for start, end, stem in tokens(piece)]
     copy, _ = with_places(nfc(piece))
-    return [(offset, offset + len(piece), stem) for _, _, stem in _characters(copy) if stem != GAP]
+    return [(offset, offset + len(piece), stem) for _, _, stem in _characters(copy)]
 
 
-def _characters(text: str) -> list[Token]:
-    """The tokens of a text with character offsets where FTS5 counts bytes."""
+def _characters(text: str, wanted: Set[str] | None = None) -> list[Token]:
+    """The tokens of a copy, without its gaps, with character offsets where FTS5 counts bytes."""
     data = text.encode()
     found: list[Token] = []
     seen = position = 0
     for start, end, stem in _tokenizer()(data, _DOCUMENT, None):
+        if stem == GAP or (wanted is not None and stem not in wanted):
+            continue
         first = position + len(data[seen:start].decode())
         position = first + len(data[start:end].decode())
         seen = end

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kb.text import nfc
+from kb.wordtext import in_place
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
@@ -23,6 +24,7 @@ SNOWBALL = {
     "no": "norwegian", "nb": "norwegian", "nn": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
+ONE_SPELLING = ("ar", "fa")  # the stemmer does not know that alef is written in four ways, and vowels or not
 LEAST = 2  # different function words that a text must hold to be taken for a language,
 SHARE = 0.12  # and their share of its different words: in prose a quarter, in lists and code next to none
 SHOWN = 2_000  # characters looked at
@@ -134,7 +136,7 @@ def placed(text: str, lang: str) -> list[tuple[int, int, str]]:
     words = [(match.start(), match.end(), match.group().lower()) for match in _words().finditer(text)]
     kept = [word for word in words if len(word[2]) > 1 and word[2] not in dull]
     mark = "".join(chr(0xE000 + ord(letter)) for letter in lang)  # at the end, where porter finds nothing to cut off
-    stems = _stemmer(lang).stemWords([word for *_, word in kept])
+    stems = _stemmer(lang).stemWords([in_place(word) if lang in ONE_SPELLING else word for *_, word in kept])
     return [(start, end, stem + mark) for (start, end, _), stem in zip(kept, stems, strict=True)]
 
 

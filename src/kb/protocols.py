@@ -51,6 +51,25 @@ class Reranker(Protocol):
     def rerank(self, query: str, texts: Sequence[str], deadline: float) -> list[float]:
         """A number in [0, 1] for each text, in order; the first ones only where ``time.monotonic()`` reaches the
         deadline before the last. Raises RerankFailed."""
+
+
+class Vocabulary(Protocol):
+    """The words that the word index of one committed state holds."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Languages other than English whose words are held by their stems too (``kb.languages``), in order."""
+        ...
+
+    def terms(self, words: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each word or phrase stands in the word index; under "" the number of all chunks."""
+        ...
+
+    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """For each word that stands in no chunk: at most five that it may have meant, the likeliest first.
+
+        Words that stand somewhere, and those that have no spelling (numbers, scripts without spaces), are left out.
+        """
         ...
 
 
@@ -95,11 +114,6 @@ class Snapshot(Protocol):
         """Chunks by exact cosine, descending, then chunk id. Filters act before the limit."""
         ...
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Languages other than English whose words are held by their stems too (``kb.languages``), in order."""
-        ...
-
     def cosines(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The exact cosine of those of these chunks that have a vector: what ``nearest`` would say, best first."""
         ...
@@ -108,15 +122,9 @@ class Snapshot(Protocol):
         """How long those of these chunks that exist are, and how many chunks their documents have."""
         ...
 
-    def terms(self, words: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each word or phrase stands in the word index; under "" the number of all chunks."""
-        ...
-
-    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """For each word that stands in no chunk: at most five that it may have meant, the likeliest first.
-
-        Words that stand somewhere, and those that have no spelling (numbers, scripts without spaces), are left out.
-        """
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of all chunks."""
         ...
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:

@@ -12,15 +12,16 @@ from kb.store import open_store
 from kb.store.sqlite.store import SQLiteStore
 from kb.testing import StoreContract
 from kb.testing_models import ModelsContract
+from kb.testing_words import WordContract
 
 
-class TestMemory(StoreContract, ModelsContract):
+class TestMemory(StoreContract, ModelsContract, WordContract):
     @pytest.fixture
     def store(self) -> Store:
         return open_store("memory:")
 
 
-class TestSQLite(StoreContract, ModelsContract):
+class TestSQLite(StoreContract, ModelsContract, WordContract):
     @pytest.fixture(params=["sqlite-vec", "numpy", "python", None])
     def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         store = SQLiteStore(tmp_path / "store", vector_engine=request.param)

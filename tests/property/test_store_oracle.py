@@ -20,7 +20,8 @@ from kb.types import Chunk, Entry, Filters, LexicalQuery, Span, Term
 
 WORDS = (
     "install installing installation git etcd Étude cafe the and AND NEAR or not C++ foo-bar snake_case v1.2 a ab it's "
-    "한국어 한국 문서 검색 시스템의 백업 방법 etcd는 東京 東京都 の 日本語 重跑gen后 教程 ไทย ติดตั้ง โปรแกรม のテスト Ёлка ёлка naïve"
+    "한국어 한국 문서 검색 시스템의 백업 방법 etcd는 東京 東京都 の 日本語 重跑gen后 教程 ไทย ติดตั้ง โปรแกรม のテスト Ёлка ёлка "
+    "naïve writeBoolean HTTPServer read-only ไป हिन्दी भाषा हिंदी كِتاب إسلام die Häuser und sind nicht Haus kuberntes kubernetes"
 ).split()
 words = st.sampled_from(WORDS)
 texts = st.lists(words, max_size=12).map(" ".join) | st.lists(words, min_size=1, max_size=5).map("".join)
@@ -51,7 +52,7 @@ def entries(draw: st.DrawFn, name: str | None = None) -> Entry:
         path=draw(maybe(("", "a/", "a/b/"))) + name + draw(maybe((".md", ".py"))),
         type=draw(maybe(("markdown", "code", "note"))),
         tags=draw(tags),
-        lang=draw(maybe((None, "ko"))),
+        lang=draw(maybe((None, "ko", "de"))),
         trust=draw(maybe(("generated", "secondary", "primary"))),
         date=draw(maybe((None, "2026-01-01", "2026-03-01"))),
         collection=draw(maybe(("default", "other"))),
@@ -59,7 +60,9 @@ def entries(draw: st.DrawFn, name: str | None = None) -> Entry:
 
 
 terms = st.lists(st.builds(Term, words | st.text(max_size=6) | texts, st.booleans()), min_size=1, max_size=4).map(tuple)
-queries = st.builds(LexicalQuery, maybe(("fts", "trigram", "like")), terms, maybe(("any", "all")))
+queries = st.builds(
+    LexicalQuery, maybe(("fts", "fts", "trigram", "like")), terms, maybe(("any", "all")), repeats=st.booleans()
+)
 wheres = st.just(Filters()) | st.builds(
     Filters,
     tags=tags,
@@ -85,9 +88,17 @@ def agree(sqlite: SQLiteStore, oracle: MemoryStore, query: LexicalQuery, where: 
         assert [c.score for c in found] == pytest.approx([c.score for c in wanted], abs=1e-9)
         for seed in (0, 7):
             assert ours.nearest(direction(seed), where, limit) == theirs.nearest(direction(seed), where, limit)
+            names = [candidate.chunk_id for candidate in wanted]
+            assert ours.cosines(direction(seed), names) == theirs.cosines(direction(seed), names)
         assert ours.find(where) == theirs.find(where)
         names = [candidate.chunk_id for candidate in found] + ["d0:0", "d1:1", "nowhere"]
         assert ours.vectors_of(names) == theirs.vectors_of(names)
+        assert ours.vocabulary.languages == theirs.vocabulary.languages
+        asked = [term.text for term in query.terms]
+        assert ours.vocabulary.terms(asked) == theirs.vocabulary.terms(asked)
+        assert ours.vocabulary.spellings([*asked, "kubernets", "instal"]) == theirs.vocabulary.spellings(
+            [*asked, "kubernets", "instal"]
+        )
 
 
 def empty(store: SQLiteStore) -> None:

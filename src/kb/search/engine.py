@@ -208,7 +208,9 @@ class Engine(Value):
             tiers=lexical.tiers or {},
             index_version=index_version(_legs_used(lexical, vector), snapshot.model),
             embedding_model=snapshot.model.label if snapshot.model else None,
-            marker=Marker.of(plan.parsed, substrings=tier == "like", also=lexical.also, languages=snapshot.languages),
+            marker=Marker.of(
+                plan.parsed, substrings=tier == "like", also=lexical.also, languages=snapshot.vocabulary.languages
+            ),
             snippet_chars=self.settings.search.snippet_chars,
             is_stale=self.is_stale,
             whole=plan.query.budget is not None,

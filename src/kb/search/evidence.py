@@ -87,7 +87,7 @@ def _ceiling(snapshot: Snapshot, lexical: Found) -> tuple[float, float]:
 def idfs(snapshot: Snapshot, asked: LexicalQuery) -> list[tuple[float, bool]]:
     """The weight of each word that is looked for, once per time, and whether it stands anywhere."""
     words = _pieces(asked)
-    counts = snapshot.terms(list(dict.fromkeys(words)))
+    counts = snapshot.vocabulary.terms(list(dict.fromkeys(words)))
     rows = counts.get("", 0)
     return [(_idf(rows, counts.get(word, 0)), counts.get(word, 0) > 0) for word in words]
 

@@ -46,7 +46,7 @@ class Marker(Value):
         return cls(stems | foreign, tuple(dict.fromkeys(runs + plain)), languages)
 
     def marks(self, text: str) -> list[Mark]:
-        found = [(start, end, stem) for start, end, stem in tokens(text) if stem in self.stems]
+        found = tokens(text, self.stems)
         if self.languages:
             from kb.languages import language, placed
 

@@ -24,7 +24,7 @@ def widen(snapshot: Snapshot, query: LexicalQuery) -> Wider:
     """For queries of any of their words: a query of all of them, a phrase or an expression stays as it was asked."""
     if query.tier != "fts" or query.join != "any":
         return Wider(query)
-    terms = [*query.terms, *stemmed(query.terms, snapshot.languages)]
+    terms = [*query.terms, *stemmed(query.terms, snapshot.vocabulary.languages)]
     near = unknown(snapshot, query.terms)
     terms += [Term(word) for words in near.values() for word in words]
     also = tuple(word for words in near.values() for word in words)
@@ -45,18 +45,18 @@ def stemmed(terms: Sequence[Term], languages: Sequence[str]) -> list[Term]:
 def unknown(snapshot: Snapshot, terms: Sequence[Term]) -> Mapping[str, tuple[str, ...]]:
     """Each word that stands in no chunk, in no language, with those that it may have meant."""
     words = dict.fromkeys(term.text for term in terms if not term.phrase)
-    near = {word: found for word, found in snapshot.spellings(list(words)).items() if found}
-    if not near or not snapshot.languages:
+    near = {word: found for word, found in snapshot.vocabulary.spellings(list(words)).items() if found}
+    if not near or not snapshot.vocabulary.languages:
         return near
     return {
         word: found
         for word, found in near.items()
-        if not any(_held(snapshot, [term.text for term in stemmed([Term(word)], snapshot.languages)]))
+        if not any(_held(snapshot, [term.text for term in stemmed([Term(word)], snapshot.vocabulary.languages)]))
     }
 
 
 def _held(snapshot: Snapshot, stems: Sequence[str]) -> list[int]:
-    return [count for stem, count in snapshot.terms(stems).items() if stem]
+    return [count for stem, count in snapshot.vocabulary.terms(stems).items() if stem]
 
 
 def notes(near: Mapping[str, Sequence[str]], verb: Literal["searched for", "did you mean"]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class MemorySnapshot:
         self.calibration = self._held.calibration if self._held else None
         self.lexical_engine = "memory"
         self.vector_engine = "memory"
-        self.languages = oracle.languages(self._corpus())
+        self.vocabulary = oracle.Words(self._corpus())
 
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
         corpus = self._corpus()
@@ -62,12 +62,6 @@ class MemorySnapshot:
 
     def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
         return oracle.extents(self._corpus(), chunk_ids)
-
-    def terms(self, words: Sequence[str]) -> dict[str, int]:
-        return oracle.counts(self._corpus(), words)
-
-    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return oracle.spellings(self._corpus(), words)
 
     def _corpus(self) -> oracle.Corpus:
         return oracle.Corpus(self._state.documents, list(self._state.chunks.values()))

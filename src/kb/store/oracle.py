@@ -76,23 +76,6 @@ def _fts(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
     return bm25(rows, WEIGHTS, fts_phrases(query), every=query.join == "all")
 
 
-def languages(corpus: Corpus) -> tuple[str, ...]:
-    held = {chunk_words(chunk, corpus.documents[chunk.doc_id].lang).lang for chunk in corpus.chunks}
-    return tuple(sorted(lang for lang in held if lang))
-
-
-def counts(corpus: Corpus, words: Sequence[str]) -> dict[str, int]:
-    """In how many chunks each word stands; "" is all of them."""
-    rows = [tuple(map(_stems, corpus.words(chunk))) for chunk in corpus.chunks]
-    found = {"": len(rows)}
-    for word in words:
-        phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
-        found[word] = (
-            sum(any(_weighted(row, WEIGHTS, phrase) for phrase in phrases) for row in rows) if word else len(rows)
-        )
-    return found
-
-
 def extents(corpus: Corpus, chunk_ids: Sequence[str]) -> dict[str, Extent]:
     sizes = {chunk.chunk_id: _size(tuple(map(_stems, corpus.words(chunk)))) for chunk in corpus.chunks}
     average = (sum(sizes.values()) / len(sizes) if sizes else 0.0) or 1.0
@@ -105,25 +88,42 @@ def extents(corpus: Corpus, chunk_ids: Sequence[str]) -> dict[str, Extent]:
     }
 
 
-def spellings(corpus: Corpus, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """For each word that stands nowhere, those that it may have meant."""
-    copies = [corpus.words(chunk) for chunk in corpus.chunks]
-    held = [[term for field in fields for term in _stems(field)] for fields in copies]
-    chunks = Counter(term for terms in held for term in set(terms))
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        stem = spelling.stem_of(word)
-        if stem is None or chunks[stem]:
-            continue
-        found[word] = ()
-        for begin in spelling.beginnings(stem):
+class Words:
+    """The vocabulary of a corpus."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        documents, chunks = self._corpus.documents, self._corpus.chunks
+        held = {chunk_words(chunk, documents[chunk.doc_id].lang).lang for chunk in chunks}
+        return tuple(sorted(lang for lang in held if lang))
+
+    def terms(self, words: Sequence[str]) -> dict[str, int]:
+        rows = [tuple(map(_stems, self._corpus.words(chunk))) for chunk in self._corpus.chunks]
+        found = {"": len(rows)}
+        for word in filter(None, words):
+            phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
+            found[word] = sum(any(_weighted(row, WEIGHTS, phrase) for phrase in phrases) for row in rows)
+        return found
+
+    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        copies = [self._corpus.words(chunk) for chunk in self._corpus.chunks]
+        held = [[term for field in fields for term in _stems(field)] for fields in copies]
+        chunks = Counter(term for terms in held for term in set(terms))
+        found: dict[str, tuple[str, ...]] = {}
+        for word in words:
+            stem = spelling.stem_of(word)
+            if stem is None or chunks[stem]:
+                continue
+            found[word] = ()
             low, high = spelling.lengths(word)
-            near = [
-                (term, n) for term, n in chunks.items() if term.startswith(tuple(begin)) and low <= len(term) <= high
-            ]
-            texts = [text for term in spelling.candidates(word, near) for text in _first(copies, held, term)]
-            found[word] = found[word] or spelling.nearest(word, texts)
-    return found
+            for begin in map(tuple, spelling.beginnings(stem)):
+                near = [pair for pair in chunks.items() if pair[0].startswith(begin) and low <= len(pair[0]) <= high]
+                texts = [text for term in spelling.candidates(word, near) for text in _first(copies, held, term)]
+                found[word] = found[word] or spelling.nearest(word, texts)
+        return found
 
 
 def _first(copies: Sequence[Sequence[str]], held: Sequence[Sequence[str]], term: str) -> list[str]:

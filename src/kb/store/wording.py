@@ -53,13 +53,13 @@ def chunk_words(stored: StoredChunk, lang: str | None) -> ChunkWords:
     """``lang`` is that of the document, where it was told."""
     chunk = stored.chunk
     plain, heading = heading_index(stored), index_copy(heading_text(stored))
-    body = in_place(chunk.text)
+    body = None if chunk.text.isascii() else in_place(chunk.text)
     said = "\n".join([*chunk.heading_path, chunk.text])
     tongue = None if chunk.kind == "code" else language(said, lang or chunk.lang)
     stemmed = " ".join(marked(said, tongue)) if tongue else None
     return ChunkWords(
         None if heading == plain else heading,
-        None if body == index_text(chunk.text) else body,
+        None if body is None or body == index_text(chunk.text) else body,
         parts(chunk.text) or None,
         stemmed or None,
         tongue if stemmed else None,

@@ -11,9 +11,10 @@ import apsw
 from kb.errors import NotFound, StaleCursor
 from kb.store import choice as choices
 from kb.store.entries import unit
-from kb.store.sqlite import extents, fts, generations, vectors, vocabulary
+from kb.store.sqlite import extents, fts, generations, vectors
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, to_chunk, to_document
+from kb.store.sqlite.vocabulary import SQLiteVocabulary
 from kb.store.sqlite.where import document_test
 from kb.types import Candidate, Extent, Filters, LexicalQuery, StoredChunk, StoredDocument, Vector
 
@@ -38,7 +39,7 @@ class SQLiteSnapshot:
         if generation is not None:
             self._table = vectors.Table(generation.table, generation.state == "ready")
         self._answered: str | None = None
-        self.languages = vocabulary.languages(connection)
+        self.vocabulary = SQLiteVocabulary(connection)
 
     @property
     def lexical_engine(self) -> str:
@@ -75,14 +76,6 @@ class SQLiteSnapshot:
     def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
         with typed():
             return extents.extents(self.connection, chunk_ids)
-
-    def terms(self, words: Sequence[str]) -> dict[str, int]:
-        with typed():
-            return vocabulary.counts(self.connection, words)
-
-    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        with typed():
-            return vocabulary.spellings(self.connection, words)
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         statement = f"SELECT {CHUNK} FROM chunks c JOIN documents d ON d.id = c.document WHERE c.chunk_id IN {AMONG}"

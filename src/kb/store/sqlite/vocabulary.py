@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import apsw
 
 from kb.store import spelling
+from kb.store.sqlite.faults import typed
 from kb.store.sqlite.like import quoted
 from kb.store.wording import FIELDS, fts_phrases
 from kb.types import LexicalQuery, Term
@@ -19,24 +20,36 @@ WITH RECURSIVE held(lang) AS (
 SELECT lang FROM held WHERE lang IS NOT NULL"""
 
 
-def languages(connection: apsw.Connection) -> tuple[str, ...]:
-    return tuple(row[0] for row in connection.execute(LANGUAGES))
+class SQLiteVocabulary:
+    """The words of one committed state."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self.languages: tuple[str, ...] = tuple(row[0] for row in connection.execute(LANGUAGES))
+
+    def terms(self, words: Sequence[str]) -> dict[str, int]:
+        with typed():
+            found = {"": int(self._connection.execute("SELECT count(*) FROM chunks_fts_docsize").get or 0)}
+            for word in words:
+                found[word] = _count(self._connection, word) if word else found[""]
+            return found
+
+    def spellings(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        with typed():
+            for word in words:
+                stem = spelling.stem_of(word)
+                if stem is not None and not _matching(self._connection, word, "1", " LIMIT 1"):
+                    near = (_near(self._connection, word, begin) for begin in spelling.beginnings(stem))
+                    found[word] = next(filter(None, near), ())
+        return found
 
 
-def counts(connection: apsw.Connection, words: Sequence[str]) -> dict[str, int]:
-    """In how many chunks each word or phrase stands; the number of all chunks under ""."""
-    found = {"": int(connection.execute("SELECT count(*) FROM chunks_fts_docsize").get or 0)}
-    for word in words:
-        found[word] = sum(_count(connection, word)) if word else found[""]
-    return found
-
-
-def _count(connection: apsw.Connection, word: str) -> list[int]:
+def _count(connection: apsw.Connection, word: str) -> int:
     phrases = fts_phrases(LexicalQuery("fts", (Term(word),), "all"))
     if phrases and len(phrases[0].stems) == 1 and not phrases[0].open:
-        statement = "SELECT doc FROM chunks_terms WHERE term = ?"
-        return [row[0] for row in connection.execute(statement, phrases[0].stems)]
-    return [_matching(connection, word, "count(*)", "")] if phrases else []
+        return int(connection.execute("SELECT doc FROM chunks_terms WHERE term = ?", phrases[0].stems).get or 0)
+    return _matching(connection, word, "count(*)", "") if phrases else 0
 
 
 def _matching(connection: apsw.Connection, word: str, what: str, limit: str) -> int:
@@ -44,18 +57,6 @@ def _matching(connection: apsw.Connection, word: str, what: str, limit: str) -> 
     expression = quoted(phrase.text) + (" *" if phrase.open else "")
     statement = f"SELECT {what} FROM chunks_fts WHERE chunks_fts MATCH ?{limit}"
     return int(connection.execute(statement, (expression,)).get or 0)
-
-
-def spellings(connection: apsw.Connection, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """For each word that stands in no chunk, those that it may have meant, as they are written somewhere."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        stem = spelling.stem_of(word)
-        if stem is not None and not _matching(connection, word, "1", " LIMIT 1"):
-            found[word] = next(
-                filter(None, (_near(connection, word, begin) for begin in spelling.beginnings(stem))), ()
-            )
-    return found
 
 
 def _near(connection: apsw.Connection, word: str, beginnings: Sequence[str]) -> tuple[str, ...]:
