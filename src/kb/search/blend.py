@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kb.config import Profile
 from kb.protocols import Snapshot
 from kb.search.evidence import Evidence, gather
 from kb.search.fuse import DIGITS, RRF, Fused, Leg, ScoreKind, Single, Weighted, fusion_of, union
 from kb.search.legs import Found
+from kb.search.query import ParsedQuery
 from kb.types import Mode, ModelInfo, Value
 
 # A document that speaks of the question in several chunks answers it better than one that mentions it once. WITNESSES
@@ -28,14 +29,15 @@ ALPHA_ELSE = 0.5
 class Blend(Value):
     """(1 - alpha) x words + alpha x meaning, then the document. Without one leg the other counts whole."""
 
-    alpha: float = ALPHA_ELSE
+    alpha: float | None = None  # None: that of the model, once the store has told which that is
     evidence: Evidence = Evidence()
 
     kind: ScoreKind = "calibrated"
 
     @property
     def weights(self) -> tuple[float, float]:
-        return (1 - self.alpha, self.alpha)
+        alpha = ALPHA_ELSE if self.alpha is None else self.alpha
+        return (1 - alpha, alpha)
 
     def fuse(self, lexical: Leg | None, vector: Leg | None) -> list[Fused]:
         words, meaning = self._shares(lexical is not None, vector is not None)
@@ -78,8 +80,9 @@ class Blend(Value):
         return extent.siblings if extent else 1
 
     def _shares(self, lexical: bool, vector: bool) -> tuple[float, float]:
-        total = (1 - self.alpha) * lexical + self.alpha * vector
-        return ((1 - self.alpha) * lexical / total, self.alpha * vector / total) if total else (0.0, 0.0)
+        words, meaning = self.weights
+        total = words * lexical + meaning * vector
+        return (words * lexical / total, meaning * vector / total) if total else (0.0, 0.0)
 
 
 def _together(scores: Sequence[float], chunks: int) -> float:
@@ -93,22 +96,18 @@ Fusion = RRF | Weighted | Single | Blend
 def fusion_for(profile: Profile, mode: Mode, alpha: float | None) -> Fusion:
     """The fusion of a search. One leg alone has nothing to fuse, but `best` keeps its one scale also then."""
     if profile.fusion == "calibrated":
-        chosen = profile.alpha if alpha is None else alpha
-        return Blend() if chosen is None else Blend(alpha=chosen)
+        return Blend(profile.alpha if alpha is None else alpha)
     if mode != "hybrid":
         return Single("bm25" if mode == "lexical" else "cosine")
     return fusion_of(profile, alpha)
 
 
-def informed(
-    fusion: Fusion, profile: Profile, alpha: float | None, snapshot: Snapshot, lexical: Found, vector: Found
-) -> Fusion:
+def informed(fusion: Fusion, snapshot: Snapshot, query: ParsedQuery, lexical: Found, vector: Found) -> Fusion:
     """A blend with what the store knows of the candidates; other fusions need no more than the two rankings."""
     if not isinstance(fusion, Blend):
         return fusion
-    own = profile.alpha if alpha is None else alpha
-    evidence = gather(snapshot, lexical, vector)
-    return replace(fusion, evidence=evidence, alpha=alpha_of(snapshot.model) if own is None else own)
+    alpha = alpha_of(snapshot.model) if fusion.alpha is None else fusion.alpha
+    return Blend(alpha, gather(snapshot, query, lexical, vector))
 
 
 def alpha_of(model: ModelInfo | None) -> float:

@@ -63,7 +63,7 @@ class Engine(Value):
                     plan, fusion=fusion_for(plan.profile, plan.mode, 0.0)
                 )  # alpha 1, no vectors: words answer
                 lexical, _ = self.candidates(snapshot, plan, page.top)
-            plan = replace(plan, fusion=informed(plan.fusion, plan.profile, query.alpha, snapshot, lexical, vector))
+            plan = replace(plan, fusion=informed(plan.fusion, snapshot, plan.parsed, lexical, vector))
             fused = self.rank(snapshot, plan, lexical, vector)
             arranged, warnings = self.arrange(snapshot, plan, fused, page)
             ranking = arranged.ranking

@@ -7,11 +7,14 @@ random chunks of this store have. Both then lie in [0, 1], and 0 means "nothing 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kb.protocols import Snapshot
 from kb.search.legs import Found
+from kb.search.query import ParsedQuery
 from kb.types import Extent, LexicalQuery, Value
 from kb.wordtext import separate
 
@@ -23,6 +26,14 @@ SHORTEST = 0.5
 SUBSTRINGS = 0.5  # what a full match of the last tier is worth, beside words found as words
 UNMEASURED = 0.1  # mean cosine of random chunks, where a store has not measured its own yet (of static: 0.05 to 0.15)
 DIGITS = 9
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Weight(NamedTuple):
+    """What a word counts in a store, and whether it stands anywhere in it."""
+
+    idf: float
+    stands: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +46,7 @@ class Evidence(Value):
     known: float = 1.0  # share of the weight of the query's words that stand somewhere in the store
 
 
-def gather(snapshot: Snapshot, lexical: Found, vector: Found) -> Evidence:
+def gather(snapshot: Snapshot, query: ParsedQuery, lexical: Found, vector: Found) -> Evidence:
     """For all candidates of both legs, whichever leg found them."""
     ids = list(dict.fromkeys([*(lexical.ranking or ()), *(vector.ranking or ())]))
     extents = snapshot.extents(ids)
@@ -45,12 +56,14 @@ def gather(snapshot: Snapshot, lexical: Found, vector: Found) -> Evidence:
         found |= snapshot.cosines(vector.vector, [name for name in ids if name not in found])
         usual = snapshot.calibration.mean if snapshot.calibration else UNMEASURED
         meaning = {name: nearness(cosine, usual) for name, cosine in found.items()}
-    ceiling, known = _ceiling(snapshot, lexical)
+    pieces, own = _pieces(lexical.asked), content(query)
+    weights = idfs(snapshot, [*pieces, *own])
+    ceiling = _ceiling(lexical, [weights[piece] for piece in pieces])
     words = {
         hit.chunk_id: round(min(1.0, hit.score / ceiling * _fair(lexical, hit.chunk_id, extents)), DIGITS)
         for hit in lexical.raw
     }
-    return Evidence(words, meaning, extents, known)
+    return Evidence(words, meaning, extents, _known([weights[word] for word in own]))
 
 
 def nearness(cosine: float, usual: float) -> float:
@@ -68,33 +81,39 @@ def _fair(lexical: Found, chunk_id: str, extents: Mapping[str, Extent]) -> float
     return fair(extents[chunk_id].length) if lexical.leg.tier == "fts" else 1.0
 
 
-def _ceiling(snapshot: Snapshot, lexical: Found) -> tuple[float, float]:
-    """The most that the words of the query can score, and how much of their weight stands somewhere."""
+def _ceiling(lexical: Found, weights: Sequence[Weight]) -> float:
+    """The most that the words of the query can score."""
     best = max((hit.score for hit in lexical.raw), default=0.0) or 1.0
-    asked = lexical.asked
-    if asked is None:
-        return best, 1.0
     if lexical.leg.tier == "like":
-        return max(best, float(len(asked.terms))) / SUBSTRINGS, 1.0
-    if asked.tier != "fts":
-        return best, 1.0
-    weights = idfs(snapshot, asked)
-    somewhere = sum(weight for weight, stands in weights if stands)
-    total = sum(weight for weight, _ in weights)
-    return (K1 + 1) * somewhere or best, somewhere / total if total else 1.0
+        return max(best, float(len(lexical.asked.terms if lexical.asked else ()))) / SUBSTRINGS
+    if lexical.leg.tier != "fts":
+        return best
+    return (K1 + 1) * sum(weight.idf for weight in weights if weight.stands) or best
 
 
-def idfs(snapshot: Snapshot, asked: LexicalQuery) -> list[tuple[float, bool]]:
-    """The weight of each word that is looked for, once per time, and whether it stands anywhere."""
-    words = _pieces(asked)
+def _known(weights: Sequence[Weight]) -> float:
+    total = sum(weight.idf for weight in weights)
+    return round(sum(weight.idf for weight in weights if weight.stands) / total, DIGITS) if total else 1.0
+
+
+def idfs(snapshot: Snapshot, words: Sequence[str]) -> dict[str, Weight]:
+    """What each word counts in this store. A word that stands nowhere counts most, though it can find nothing."""
     counts = snapshot.vocabulary.terms(list(dict.fromkeys(words)))
     rows = counts.get("", 0)
-    return [(_idf(rows, counts.get(word, 0)), counts.get(word, 0) > 0) for word in words]
+    return {word: Weight(_idf(rows, counts.get(word, 0)), counts.get(word, 0) > 0) for word in words}
 
 
-def _pieces(asked: LexicalQuery) -> Sequence[str]:
-    pieces = [piece for term in asked.terms for piece in ([term.text] if term.phrase else separate(term.text)) if piece]
-    return pieces if asked.repeats else list(dict.fromkeys(pieces))
+def content(query: ParsedQuery) -> list[str]:
+    """The words that the user typed, function words left out, names in their parts, each once."""
+    parts = (part for term in query.content for part in _WORD.findall(term.text))
+    return list(dict.fromkeys(piece for part in parts for piece in separate(part)))
+
+
+def _pieces(asked: LexicalQuery | None) -> list[str]:
+    """What the keyword leg looks for, one by one."""
+    terms = asked.terms if asked is not None and asked.tier == "fts" else ()
+    pieces = [piece for term in terms for piece in ([term.text] if term.phrase else separate(term.text)) if piece]
+    return pieces if asked is not None and asked.repeats else list(dict.fromkeys(pieces))
 
 
 def _idf(rows: int, hits: int) -> float:

@@ -42,6 +42,11 @@ class ParsedQuery(Value):
             return "an exact phrase is about words"
         return None
 
+    @property
+    def content(self) -> tuple[Term, ...]:
+        """The terms without function words, unless there are no others."""
+        return _without_stopwords(self.terms)
+
     def first(self, join: Literal["any", "all"], deadline: float | None) -> LexicalQuery:
         """The tier that a query starts with."""
         if self.raw is not None:
