@@ -188,7 +188,9 @@ class ModelsContract:
         two.models.want(NEXT)
         fill(two, collection="lib")
         two.models.switch()
-        two.models.want(MODEL)
+        before = revision(two)
+        assert two.models.want(MODEL)
+        assert revision(two) == before + 1  # in one collection another model answers again
         with two.snapshot("lib") as within:
             assert within.model == MODEL
         assert two.models.status().building is None

@@ -123,6 +123,6 @@ TestModels.settings = settings(
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=list(HealthCheck),
-    max_examples=12,
+    max_examples=20,
     stateful_step_count=15,
 )

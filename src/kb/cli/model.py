@@ -158,8 +158,12 @@ def _show(session: Session, status: ModelStatus) -> int:
             session.out.line(("building  ", "yellow"), _progress(each))
         elif each.role == "kept":
             left = f", {count(each.pending, 'chunk')} not in it" if each.pending else ""
-            session.out.line(("kept  ", "dim"), f"{clean_line(each.info.label)}, {size(each.bytes)}{left}",
-                             ("  kb model back, or kb model drop", "dim"))  # fmt: skip
+            back = "kb model back" if each.info.label == status.former else f"kb model set {clean_line(each.info.id)}"
+            session.out.line(
+                ("kept  ", "dim"),
+                f"{clean_line(each.info.label)}, {size(each.bytes)}{left}",
+                (f"  {back}, or kb model drop", "dim"),
+            )
         if each.problem and each.role == "building":
             session.out.line(("stopped: ", "red"), clean_line(each.problem))
     if _building(status):

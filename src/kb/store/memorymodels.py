@@ -78,14 +78,14 @@ class MemoryModels:
                 models[model.label] = Held(model)
             elif model.spec:
                 models[model.label] = replace(known, info=model)
-            return _promoted(replace(state, models=models, choice=choices.forget(choice, models)))
+            return _promoted(replace(state, models=models, choice=choices.forget(choice, models)), state.choice)
 
         self._write(change)
         return self._changed(before)
 
     def switch(self) -> bool:
         before = self._read()
-        self._write(_promoted)
+        self._write(lambda state: _promoted(state, state.choice))
         return self._changed(before)
 
     def _changed(self, before: State) -> bool:
@@ -174,14 +174,16 @@ def known(state: State, label: str, embed_hashes: Sequence[str]) -> dict[str, Ve
     return dict(sorted((pair for pair in pairs if pair[0] in wanted), key=lambda pair: pair[1] != b""))  # blank first
 
 
-def _promoted(state: State) -> State:
+def _promoted(state: State, before: Choice) -> State:
+    """What is whole answers; a new revision where another model answers than before."""
+
     def whole(label: str, collection: str | None) -> bool:
         return label in state.models and not state.pending(label, collection)
 
     names = {document.collection for document in state.documents.values()}
     choice = choices.promote(state.choice, names, whole)
-    named = {None, *dict(state.choice.collections), *dict(choice.collections)}
-    more = 1 if any(state.choice.label(name) != choice.label(name) for name in named) else 0
+    named = {None, *dict(before.collections), *dict(choice.collections)}
+    more = 1 if any(before.label(name) != choice.label(name) for name in named) else 0
     return replace(state, choice=choice, revision=state.revision + more)
 
 
