@@ -112,16 +112,16 @@ ALTER TABLE documents ADD COLUMN title_words TEXT; -- NULL here and below: no ot
 ALTER TABLE documents ADD COLUMN path_words TEXT NOT NULL DEFAULT '';
 ALTER TABLE chunks ADD COLUMN heading_words TEXT;
 ALTER TABLE chunks ADD COLUMN word_text TEXT;
-ALTER TABLE chunks ADD COLUMN parts TEXT; -- of names, read after the text
+ALTER TABLE chunks ADD COLUMN parts TEXT; -- of names
 ALTER TABLE chunks ADD COLUMN stems TEXT; -- of languages other than English
 ALTER TABLE chunks ADD COLUMN stem_lang TEXT;
 CREATE INDEX chunks_by_stems ON chunks(stem_lang) WHERE stem_lang IS NOT NULL;
 
-CREATE VIEW chunks_words(id, title, heading, path, body, stems) AS
+CREATE VIEW chunks_words(id, title, heading, path, body, parts, stems) AS
   SELECT c.id, coalesce(d.title_words, d.title_index), coalesce(c.heading_words, c.heading_index), d.path_words,
-    coalesce(c.word_text, c.search_text, c.text) || coalesce(' ' || c.parts, ''), coalesce(c.stems, '')
+    coalesce(c.word_text, c.search_text, c.text), coalesce(c.parts, ''), coalesce(c.stems, '')
   FROM chunks c JOIN documents d ON d.id = c.document;
-CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, stems, content='chunks_words',
+CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, parts, stems, content='chunks_words',
   content_rowid='id', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 CREATE VIRTUAL TABLE chunks_terms USING fts5vocab(chunks_fts, row);
 CREATE VIRTUAL TABLE chunks_places USING fts5vocab(chunks_fts, instance);
@@ -129,11 +129,11 @@ INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 1);
 """
 # They read the row as it stands in the views: before it goes, and after it has come.
 _ADD_2 = """
-  INSERT INTO chunks_fts(rowid, title, heading, path, body, stems) SELECT * FROM chunks_words WHERE {which};
+  INSERT INTO chunks_fts(rowid, title, heading, path, body, parts, stems) SELECT * FROM chunks_words WHERE {which};
   INSERT INTO chunks_trigram(rowid, title, heading, body) SELECT * FROM chunks_cjk WHERE {which};
 """
 _DROP_2 = """
-  INSERT INTO chunks_fts(chunks_fts, rowid, title, heading, path, body, stems)
+  INSERT INTO chunks_fts(chunks_fts, rowid, title, heading, path, body, parts, stems)
     SELECT 'delete', * FROM chunks_words WHERE {which};
   INSERT INTO chunks_trigram(chunks_trigram, rowid, title, heading, body) SELECT 'delete', * FROM chunks_cjk WHERE {which};
 """
