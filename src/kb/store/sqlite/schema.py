@@ -127,27 +127,26 @@ CREATE VIRTUAL TABLE chunks_terms USING fts5vocab(chunks_fts, row);
 CREATE VIRTUAL TABLE chunks_places USING fts5vocab(chunks_fts, instance);
 INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 1);
 """
-# They read the row as it stands in the views: before it goes, and after it has come.
+# They read the row as it stands in the views: before it goes, and after it has come. Short, so that all of the schema
+# fits into the first page, with the table of vectors: of a damaged file without its schema nothing can be read.
 _ADD_2 = """
-  INSERT INTO chunks_fts(rowid, title, heading, path, body, parts, stems) SELECT * FROM chunks_words WHERE {which};
-  INSERT INTO chunks_trigram(rowid, title, heading, body) SELECT * FROM chunks_cjk WHERE {which};
+INSERT INTO chunks_fts(rowid,title,heading,path,body,parts,stems) SELECT * FROM chunks_words WHERE {which};
+INSERT INTO chunks_trigram(rowid,title,heading,body) SELECT * FROM chunks_cjk WHERE {which};
 """
 _DROP_2 = """
-  INSERT INTO chunks_fts(chunks_fts, rowid, title, heading, path, body, parts, stems)
-    SELECT 'delete', * FROM chunks_words WHERE {which};
-  INSERT INTO chunks_trigram(chunks_trigram, rowid, title, heading, body) SELECT 'delete', * FROM chunks_cjk WHERE {which};
+INSERT INTO chunks_fts(chunks_fts,rowid,title,heading,path,body,parts,stems) SELECT 'delete',* FROM chunks_words WHERE {which};
+INSERT INTO chunks_trigram(chunks_trigram,rowid,title,heading,body) SELECT 'delete',* FROM chunks_cjk WHERE {which};
 """
 _NEW, _OLD = "id = NEW.id", "id = OLD.id"
 _OF = "id IN (SELECT id FROM chunks WHERE document = {}.id)"
-_WORDS_2 = f"{_WORDS}, heading_words, word_text, parts, stems"
 _TITLES_2 = "id, title_index, title_words, path_words"
 
 V2_TRIGGERS = f"""
 INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild');
 CREATE TRIGGER chunks_insert AFTER INSERT ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
 CREATE TRIGGER chunks_delete BEFORE DELETE ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
-CREATE TRIGGER chunks_before BEFORE UPDATE OF {_WORDS_2} ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
-CREATE TRIGGER chunks_after AFTER UPDATE OF {_WORDS_2} ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
+CREATE TRIGGER chunks_before BEFORE UPDATE ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
+CREATE TRIGGER chunks_after AFTER UPDATE ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
 CREATE TRIGGER titles_before BEFORE UPDATE OF {_TITLES_2} ON documents
   BEGIN {_DROP_2.format(which=_OF.format("OLD"))} END;
 CREATE TRIGGER titles_after AFTER UPDATE OF {_TITLES_2} ON documents BEGIN {_ADD_2.format(which=_OF.format("NEW"))} END;
