@@ -31,8 +31,9 @@ lock:            ## write the lock files anew (needs uv)
 bench:           ## speed on a folder of files: make bench FOLDER=...
 	$(PY) benchmarks/speed.py $(FOLDER)
 
-quality:         ## nDCG@10 on judged collections: make quality DATA=...
-	$(PY) benchmarks/quality.py $(DATA)
+quality:         ## nDCG@10 on judged collections, beside others: make quality DATA=... [ARGS=--quick]
+	$(PY) -c 'import bm25s, Stemmer' 2>/dev/null || $(PY) -m pip install --quiet -e '.[bench]'
+	$(PY) benchmarks/quality.py $(DATA) $(ARGS)
 
 fuzz:            ## 100,000 random queries
 	$(PY) benchmarks/fuzz_queries.py

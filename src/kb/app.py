@@ -14,8 +14,9 @@ from typing import BinaryIO
 from kb import config, lookup
 from kb.asking import filters, one_of, words
 from kb.config import Settings
-from kb.model import LazyEmbedder, with_model
-from kb.protocols import Embedder, Store
+from kb.model import Embedders, LazyReranker, with_model
+from kb.modelset import ModelVerbs
+from kb.protocols import Embedder, Reranker, Store
 from kb.search.engine import Engine
 from kb.store import registry as stores
 from kb.types import (
@@ -32,6 +33,7 @@ from kb.types import (
     Progress,
     Query,
     SearchResult,
+    Shape,
     Status,
     StoredDocument,
     Trust,
@@ -46,18 +48,27 @@ class KB:
     Made by :func:`kb.open`; use it as a context manager, or call :meth:`close`.
     """
 
-    def __init__(self, store: Store, settings: Settings, embedder: str | Embedder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        embedder: str | Embedder | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
         self.store = store
         self.settings = with_model(settings, embedder)
-        self._model = LazyEmbedder(self.settings, embedder)
+        self._embedders = Embedders(self.settings, embedder)
         self.engine = Engine(
             store=store,
             settings=self.settings,
-            embedder=self._model.get,
-            embedder_problem=self._model.problem,
+            embedder=self._embedders.get,
+            embedder_problem=self._embedders.problem,
             is_stale=is_stale,
             today=date.today,
+            model_notice=self._embedders.notice,
+            reranker=LazyReranker(self.settings.rerank, reranker).get,
         )
+        self.model = ModelVerbs(store, self._embedders)
 
     def __enter__(self) -> KB:
         return self
@@ -107,7 +118,9 @@ class KB:
         return pipeline.add(
             paths,
             store=self.store,
-            embedder=self._model.get(),
+            embedder=self.model.embedder(),
+            embedder_of=self._embedders.of,
+            chosen=self.model.chosen,
             settings=self.settings.ingest,
             options=options,
             on_event=on_event,
@@ -122,7 +135,9 @@ class KB:
         return pipeline.put(
             documents,
             store=self.store,
-            embedder=self._model.get(),
+            embedder=self.model.embedder(),
+            embedder_of=self._embedders.of,
+            chosen=self.model.chosen,
             settings=self.settings.ingest,
             on_event=on_event,
             now=datetime.now(UTC),
@@ -162,24 +177,19 @@ class KB:
         budget: int | None = None,
         explain: bool = False,
         now: date | None = None,
+        per_doc: int | None = None,
+        mmr: float | None = None,
+        merge: bool = False,
+        parent: bool = False,
+        rerank: bool | None = None,
     ) -> SearchResult:
         """Find chunks by words and by meaning. The other arguments are those of ``kb search``, by the same names."""
         if isinstance(query, Query):
             return self.engine.search(query)
         where = filters(
-            tags=tags,
-            tags_any=tags_any,
-            type=type,
-            kind=kind,
-            lang=lang,
-            path=path,
-            collection=collection,
-            repo=repo,
-            version=version,
-            since=since,
-            before=before,
-            trust_min=trust_min,
-        )
+            tags=tags, tags_any=tags_any, type=type, kind=kind, lang=lang, path=path, collection=collection, repo=repo,
+            version=version, since=since, before=before, trust_min=trust_min,
+        )  # fmt: skip
         chosen: Mode = mode or ("hybrid" if self.settings.search.hybrid else "lexical")
         return self.engine.search(
             Query(
@@ -195,6 +205,7 @@ class KB:
                 budget=budget,
                 explain=explain,
                 now=now,
+                shape=Shape(per_doc, mmr, merge, parent, rerank),
             )
         )
 
@@ -242,6 +253,7 @@ def open(
     *,
     settings: Settings | None = None,
     embedder: str | Embedder | None = None,
+    reranker: Reranker | None = None,
     create: bool = True,
     read_only: bool = False,
 ) -> KB:
@@ -250,7 +262,7 @@ def open(
     where = location or settings.store or config.default_store()
     text = os.fspath(where)
     target = text if "://" in text or text == "memory:" else Path(text).expanduser()
-    return KB(stores.open_store(target, read_only=read_only, create=create), settings, embedder)
+    return KB(stores.open_store(target, read_only=read_only, create=create), settings, embedder, reranker)
 
 
 def is_stale(document: StoredDocument) -> bool:

@@ -22,7 +22,7 @@ class Profile(Value):
     """One row of the table of profiles; the meaning of each setting is in ``profiles.toml``."""
 
     name: str
-    fusion: Literal["rrf", "rrf_normalized", "weighted"] = "rrf"
+    fusion: Literal["rrf", "rrf_normalized", "weighted", "calibrated"] = "rrf"
     rrf_k: int = 60
     alpha: float | None = None
     vector_weight: float = 0.7
@@ -35,6 +35,7 @@ class Profile(Value):
     half_life_days: float | None = None
     cjk: Literal["runs", "words"] = "runs"
     repeats: bool = False
+    rerank: bool = False  # with the model of [rerank], if there is one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,6 +89,18 @@ class EmbedSettings(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RerankSettings(Value):
+    """``[rerank]``: which model, and how far it is listened to. It is asked for by a profile, or with ``--rerank``."""
+
+    model: str | None = None  # "onnx-dir:PATH" or "http:URL"
+    top: int = 30
+    time_ms: int = 200
+    weight: float = 0.5
+    remote_model: str | None = None  # the name that an HTTP service knows its model by
+    api_key_env: str = "RERANK_API_KEY"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings(Value):
     """Everything that can be set, frozen. ``load`` reads it."""
 
@@ -95,11 +108,18 @@ class Settings(Value):
     search: SearchSettings = SearchSettings()
     ingest: IngestSettings = IngestSettings()
     embed: EmbedSettings = EmbedSettings()
+    rerank: RerankSettings = RerankSettings()
     profiles: Mapping[str, Profile] | None = None  # None: the shipped ones
     collections: Mapping[str, str] | None = None  # collection -> profile
 
 
-SECTIONS: dict[str, type] = {"search": SearchSettings, "ingest": IngestSettings, "embed": EmbedSettings}
+FUSIONS = ("rrf", "rrf_normalized", "weighted", "calibrated")
+SECTIONS: dict[str, type] = {
+    "search": SearchSettings,
+    "ingest": IngestSettings,
+    "embed": EmbedSettings,
+    "rerank": RerankSettings,
+}
 
 
 def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -245,6 +265,9 @@ LIMITS: dict[str, tuple[float, float]] = {
     "retries": (0, 10),
     "batch": (1, 2048),
     "dimension": (1, 65_536),
+    "top": (1, 100),
+    "time_ms": (1, 60_000),
+    "weight": (0.0, 1.0),
 }
 
 
@@ -262,10 +285,12 @@ def _profiles(table: Any) -> dict[str, Profile]:
 
 
 def _valid_profile(profile: Profile) -> Profile:
-    if profile.fusion not in ("rrf", "rrf_normalized", "weighted") or profile.terms not in ("any", "all"):
+    if profile.fusion not in FUSIONS or profile.terms not in ("any", "all"):
         raise ConfigError(f"profile '{profile.name}' has an unknown fusion or terms", fix="see docs/search.md")
     if profile.cjk not in ("runs", "words") or not isinstance(profile.repeats, bool):
         raise ConfigError(f"profile '{profile.name}' has an unknown cjk or repeats", fix="see docs/search.md")
+    if not isinstance(profile.rerank, bool):
+        raise ConfigError(f"profile '{profile.name}': rerank must be true or false", fix="rerank = true")
     if profile.vector_weight + profile.keyword_weight <= 0:
         raise ConfigError(
             "vector_weight and keyword_weight cannot both be 0", fix="kb config set search.vector_weight 0.7"

@@ -100,12 +100,13 @@ def _config() -> DoctorCheck:
 
 def _model(base: KB) -> DoctorCheck:
     name = base.settings.embed.model
+    stored = base.status().model
     try:
-        embedder = base.engine.embedder()
+        embedder = base.engine.embedder(stored)
     except KBError as error:
         return DoctorCheck("model", False, error.message, error.fix)
     if embedder is None:
-        problem = base.engine.embedder_problem()
+        problem = base.engine.embedder_problem(stored)
         if problem is not None:
             return DoctorCheck("model", False, problem.message, problem.fix)
         return DoctorCheck("model", True, f"{name}: keyword search only", required=False)
@@ -113,10 +114,9 @@ def _model(base: KB) -> DoctorCheck:
         info = embedder.info
     except KBError as error:  # a remote model tells its dimension only when asked
         return DoctorCheck("model", False, error.message, error.fix)
-    stored = base.status().model
     if stored is not None and stored.label != info.label:
-        detail = f"the store's vectors were made by {stored.label}, not {info.label}"
-        return DoctorCheck("model", False, detail, "kb add PATH, which embeds again", required=False)
+        detail = f"the store's vectors were made by {stored.label}, the model at hand is {info.label}"
+        return DoctorCheck("model", False, detail, f"kb model set {name}", required=False)
     return DoctorCheck("model", True, f"{info.label}, {info.dimension} dimensions")
 
 

@@ -113,6 +113,11 @@ class EmbedderFailed(KBError):
     http_status = 502
 
 
+class RerankFailed(KBError):
+    code = "rerank_failed"
+    http_status = 502
+
+
 class MissingExtra(KBError):
     """A feature whose optional packages are not installed."""
 

@@ -41,7 +41,7 @@ def write(store: Store, file: BinaryIO) -> int:
     """One committed state of the store, in the order of its paths; two exports of it are the same bytes."""
     count = 0
     with gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed, store.snapshot() as snapshot:
-        model = asdict(snapshot.model) if snapshot.model else None
+        model = asdict(replace(snapshot.model, spec="")) if snapshot.model else None  # a folder of this machine
         packed.write(_line({"format": FORMAT, "model": model}))
         for document in snapshot.find(Filters()):
             packed.write(_line(_packed(store, snapshot, document.doc_id)))
@@ -73,7 +73,7 @@ def _adopt(store: Store, model: ModelInfo | None) -> bool:
     """Whether the pack's vectors fit: an empty store takes the pack's model, another keeps its own."""
     with store.snapshot() as snapshot:
         present = snapshot.model
-    if model is None or present == model:
+    if model is None or (present is not None and present.label == model.label):
         return model is not None
     if present is None:
         store.set_model(model)
@@ -114,7 +114,7 @@ def _header(line: bytes) -> ModelInfo | None:
         if head["format"] != FORMAT:
             raise ValueError(head["format"])
         model = head["model"]
-        return ModelInfo(**{**model, "scripts": tuple(model["scripts"])}) if model else None
+        return ModelInfo(**{**model, "scripts": tuple(model["scripts"]), "spec": ""}) if model else None
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"this is not a pack of kb ({FORMAT})", fix="kb export FILE makes one") from error
 

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from kb.models import Calibration, Choice, ModelStatus
 from kb.types import (
     Candidate,
     CheckReport,
     Entry,
+    Extent,
     Filters,
     LexicalQuery,
     ModelInfo,
@@ -36,6 +38,19 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector: ...
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
+
+
+class Reranker(Protocol):
+    """Reads the query and a text together and says how well the one answers the other."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for ``--explain``."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str], deadline: float) -> list[float]:
+        """A number in [0, 1] for each text, in order; the first ones only where ``time.monotonic()`` reaches the
+        deadline before the last. Raises RerankFailed."""
 
 
 class Vocabulary(Protocol):
@@ -68,7 +83,17 @@ class Snapshot(Protocol):
 
     @property
     def model(self) -> ModelInfo | None:
-        """The model that made the stored vectors."""
+        """The model that made the vectors that ``nearest`` compares: of the collection that was named, or the store."""
+        ...
+
+    @property
+    def chosen(self) -> bool:
+        """Whether that model was asked for by name (``kb model set``), so that the settings do not decide."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What random pairs of the store's chunks have as cosines by that model; None while not measured."""
         ...
 
     @property
@@ -93,6 +118,10 @@ class Snapshot(Protocol):
         """The exact cosine of those of these chunks that have a vector: what ``nearest`` would say, best first."""
         ...
 
+    def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
+        """How long those of these chunks that exist are, and how many chunks their documents have."""
+        ...
+
     @property
     def vocabulary(self) -> Vocabulary:
         """The words of all chunks."""
@@ -100,6 +129,10 @@ class Snapshot(Protocol):
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         """The chunks that exist among these ids."""
+        ...
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        """The stored vectors of these chunks; those that have none, or a zero vector, are left out."""
         ...
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
@@ -118,7 +151,14 @@ class Snapshot(Protocol):
 class Store(Protocol):
     """Where documents, chunks and vectors live. Reads go through a snapshot, writes through these calls."""
 
-    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+    def snapshot(self, collection: str | None = None) -> AbstractContextManager[Snapshot]:
+        """``collection``: searches will be within this one alone, by the model that answers there."""
+        ...
+
+    @property
+    def models(self) -> Models:
+        """Which model answers, and how that changes without a pause."""
+        ...
 
     def put(self, entries: Iterable[Entry]) -> int:
         """Write each document whole, replacing what had its doc_id; durable when it returns. The new revision."""
@@ -129,15 +169,18 @@ class Store(Protocol):
         ...
 
     def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:
-        """Vectors already stored for exactly these texts, so that nothing is embedded twice."""
+        """Vectors of the answering model already stored for exactly these texts: nothing is embedded twice."""
         ...
 
     def set_model(self, model: ModelInfo) -> None:
-        """Declare the model of all vectors from now on; vectors of another one are dropped in the same step."""
+        """Declare the model of all vectors from now on; those of any other are dropped in the same step.
+
+        For a store without vectors worth keeping; ``models.want`` changes the model of a store while it answers.
+        """
         ...
 
     def fill(self, vectors: Mapping[str, Vector]) -> int:
-        """Store vectors for chunks that lack one, by chunk id; how many still lack one."""
+        """Store vectors of the answering model for chunks that lack one, by chunk id; how many still lack one."""
         ...
 
     def status(self) -> Status: ...
@@ -147,6 +190,64 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Models(Protocol):
+    """The models of a store: one answers, others may be in building or kept. They go by their labels.
+
+    A search never mixes two: it is answered by the one of its snapshot. Writes of vectors of a model that does not
+    answer are no new revision, as no answer changes; the switch is one.
+    """
+
+    def choice(self) -> Choice:
+        """Which model answers and which is wanted, for the store and for single collections."""
+        ...
+
+    def held(self) -> dict[str, ModelInfo]:
+        """The models whose vectors the store holds, by label."""
+        ...
+
+    def want(self, model: ModelInfo, collection: str | None = None, *, chosen: bool = True) -> bool:
+        """From now on this model is to answer, at once where all its vectors are there; whether answers may change.
+
+        For a model that is new to the store, the vectors of those that are no longer used make room. Wanting the model
+        that answers ends a change that is under way.
+        """
+        ...
+
+    def waiting(self, label: str, collection: str | None, limit: int) -> list[str]:
+        """Ids of chunks, of one collection or all, that have no vector of this model yet; none: there are no more."""
+        ...
+
+    def vectors(self, label: str, embed_hashes: Sequence[str]) -> dict[str, Vector]:
+        """``Store.vectors``, of this model."""
+        ...
+
+    def fill(self, label: str, vectors: Mapping[str, Vector], *, rate: float | None = None) -> None:
+        """Store vectors for chunks that lack one, by the hash of their text; ``rate``: chunks per second."""
+        ...
+
+    def switch(self) -> bool:
+        """Let each wanted model answer where nothing waits any more, in one step; whether one did."""
+        ...
+
+    def drop(self) -> int:
+        """Forget the vectors of models that neither answer nor are to; how many bytes they took."""
+        ...
+
+    def note(self, label: str, problem: str | None) -> None:
+        """Remember why the building of this model stopped."""
+        ...
+
+    def calibrate(self) -> None:
+        """Measure the cosines of random pairs anew for models whose number of vectors changed by a quarter."""
+        ...
+
+    def building(self) -> AbstractContextManager[None]:
+        """Held by the one process that builds; StoreBusy where another does."""
+        ...
+
+    def status(self) -> ModelStatus: ...
 
 
 class Retriever(Protocol):

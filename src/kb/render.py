@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kb.errors import KBError
+from kb.models import ModelState, ModelStatus
 from kb.types import (
     AddReport,
     CheckReport,
@@ -24,6 +25,7 @@ from kb.types import (
     Progress,
     Retrieval,
     SearchResult,
+    Section,
     Status,
     StoredDocument,
 )
@@ -110,7 +112,12 @@ def hit(each: Hit) -> dict[str, Any]:
         "indexed_at": each.indexed_at,
         "stale": each.stale,
     }
-    return document | _present(each, "source", "repo", "version")
+    document |= _present(each, "source", "repo", "version", "text")
+    if each.merged:
+        document["merged"] = list(each.merged)
+    if each.parent is not None:
+        document["parent"] = {"citation": citation(each.parent.citation)} | _present(each.parent, "text")
+    return document
 
 
 def citation(each: Citation) -> dict[str, Any]:
@@ -119,7 +126,7 @@ def citation(each: Citation) -> dict[str, Any]:
 
 
 def retrieval(each: Retrieval) -> dict[str, Any]:
-    return {
+    document = {
         "method": each.method,
         "fusion_score": each.fusion_score,
         "rrf_score": each.rrf_score,
@@ -130,6 +137,7 @@ def retrieval(each: Retrieval) -> dict[str, Any]:
         "decay": each.decay,
         "tier": each.tier,
     }
+    return document | _present(each, "rerank_score")
 
 
 def leg(each: Leg) -> dict[str, Any]:
@@ -274,6 +282,59 @@ def model(each: ModelInfo) -> dict[str, Any]:
     }
 
 
+def model_status(each: ModelStatus) -> dict[str, Any]:
+    return {
+        "schema_version": "model_status.v1",
+        "answering": each.answering,
+        "building": each.building,
+        "former": each.former,
+        "chosen": each.chosen,
+        "builder": each.builder,
+        "models": [model_state(state) for state in each.models],
+        "collections": [
+            {
+                "collection": row.collection,
+                "answering": row.answering,
+                "building": row.building,
+                "chunks": row.chunks,
+                "pending": row.pending,
+            }
+            for row in each.collections
+        ],
+    }
+
+
+def model_state(each: ModelState) -> dict[str, Any]:
+    known = each.calibration
+    return {
+        "label": each.info.label,
+        "model": model(each.info),
+        "role": each.role,
+        "chunks": each.chunks,
+        "pending": each.pending,
+        "bytes": each.bytes,
+        "rate": None if each.rate is None else round(each.rate, 1),
+        "left_s": left_s(each),
+        "problem": each.problem,
+        "calibration": None if known is None else {"mean": known.mean, "deviation": known.deviation},
+    }
+
+
+def left_s(each: ModelState) -> float | None:
+    """How long a model in building will take yet."""
+    return round(each.pending / each.rate, 1) if each.role == "building" and each.rate else None
+
+
+def model_list(found: Iterable[Any]) -> dict[str, Any]:
+    """``found`` have a name, ok, detail and fix."""
+    items = [{"name": each.name, "ok": each.ok, "detail": each.detail, "fix": each.fix or None} for each in found]
+    return {"schema_version": "model_list.v1", "models": items}
+
+
+def model_drop(freed: int) -> dict[str, Any]:
+    return {"schema_version": "model_drop.v1", "freed_bytes": freed}
+
+
 def check_report(report: CheckReport) -> dict[str, Any]:
     problems = [{"code": each.code, "detail": each.detail, "repairable": each.repairable} for each in report.problems]
     return {
@@ -311,6 +372,6 @@ def error(failure: KBError) -> dict[str, Any]:
     }
 
 
-def _present(each: Hit | Leg, *names: str) -> dict[str, Any]:
+def _present(each: Hit | Leg | Retrieval | Section, *names: str) -> dict[str, Any]:
     """Optional fields are there only when they say something."""
     return {name: value for name in names if (value := getattr(each, name)) is not None}

@@ -299,6 +299,17 @@ class StoreContract:
             assert len(found) == 81
             assert snapshot.nearest(direction("else"), everything, 0) == []
 
+    def test_vectors_of_chunks_come_back_as_stored_and_zero_ones_do_not(self, store: Store) -> None:
+        with store.snapshot() as snapshot:
+            assert snapshot.vectors_of(["a:0"]) == {}
+        store.set_model(MODEL)
+        store.put([entry("a", "x", "y", "z", vectors=(direction("x"), b"", direction("z"))), entry("b", "x")])
+        with store.snapshot() as snapshot:
+            found = snapshot.vectors_of(["b:0", "gone", "a:1", "a:0"])
+            assert list(found) == ["b:0", "a:0"]
+            assert found == {"b:0": direction("x"), "a:0": direction("x")}
+            assert snapshot.vectors_of([]) == {}
+
     # ------------------------------------------------------------ keywords
 
     def test_words_are_stemmed_folded_and_ranked(self, filled: Store) -> None:

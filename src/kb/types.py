@@ -148,6 +148,7 @@ class Entry(Value):
     document: StoredDocument
     chunks: tuple[StoredChunk, ...]
     vectors: tuple[Vector | None, ...] = ()  # () or one per chunk; None where there is nothing to embed
+    by_model: Mapping[str, tuple[Vector | None, ...]] = field(default_factory=dict)  # by label; None: not known yet
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -161,6 +162,7 @@ class ModelInfo(Value):
     query_prefix: str = ""
     passage_prefix: str = ""
     remote: bool = False
+    spec: str = ""  # how it is named in the settings, where its id does not say it
 
     @property
     def label(self) -> str:
@@ -193,6 +195,17 @@ class Filters(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shape(Value):
+    """How a ranking becomes an answer. All of it acts on the whole ranking, before a page is cut from it."""
+
+    per_doc: int | None = None  # at most so many hits of one document
+    mmr: float | None = None  # 1 is relevance alone, 0 variety alone; None is off
+    merge: bool = False  # neighbouring chunks that both match become one hit
+    parent: bool = False  # each hit with the section that it stands in
+    rerank: bool | None = None  # None: as the profile says
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Query(Value):
     """A search, complete: nothing about it is read from anywhere else. None means the profile's default."""
 
@@ -208,6 +221,7 @@ class Query(Value):
     budget: int | None = None  # tokens
     explain: bool = False
     now: date | None = None  # for decay; None is today
+    shape: Shape = Shape()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -241,6 +255,15 @@ class Candidate(Value):
     score: float
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Extent(Value):
+    """The size of a chunk and of its document, for comparing scores of long and short ones."""
+
+    doc_id: str
+    length: float  # words in the index, relative to those of the average chunk of the store
+    siblings: int  # chunks of its document, itself included
+
+
 # ---------------------------------------------------------------- answering
 
 
@@ -272,6 +295,15 @@ class Retrieval(Value):
     vector_rank: int | None
     decay: float | None
     tier: Tier | None
+    rerank_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Section(Value):
+    """The section that a hit stands in; ``text`` is None where the answer has it already or the budget has no room."""
+
+    citation: Citation
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -303,6 +335,9 @@ class Hit(Value):
     source: str | None = None  # absolute path on this machine, where there is one
     repo: str | None = None
     version: str | None = None
+    text: str | None = None  # all of it, with a budget that has room; None where the snippet is all of it
+    merged: tuple[str, ...] = ()  # chunk ids in the order of the document, where neighbours became one hit
+    parent: Section | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -75,6 +75,8 @@ def test_a_setting_of_a_profile(run: Run, file: Path) -> None:
     assert run("config", "get", "profiles.memory.half_life_days").text == "30.0\n"
     assert run("config", "set", "profiles.memory.half_life_days", "7").code == 0
     assert run("config", "get", "profiles.memory.half_life_days").text == "7.0\n"
+    assert run("config", "set", "profiles.memory.rerank", "true").code == 0
+    assert run("config", "get", "profiles.memory.rerank").text == "true\n"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,7 @@ def test_a_setting_of_a_profile(run: Run, file: Path) -> None:
         ("collections.x.profile", "nonsense"),
         ("profiles.memory.rrf_k", "high"),
         ("profiles.memory.fusion", "magic"),
+        ("profiles.memory.rerank", "perhaps"),
         ("profiles.memory.min_score", "inf"),
         ("search.hybrid", "perhaps"),
     ],

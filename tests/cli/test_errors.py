@@ -35,6 +35,9 @@ FAILING = [
     ["remove", "nowhere"],
     ["search", "x", "--profile", "nonsense"],
     ["search", "x", "--cursor", "nonsense"],
+    ["search", "x", "--rerank", "--no-rerank"],
+    ["search", "x", "--mmr", "1.5"],
+    ["search", "x", "--per-doc", "0"],
     ["add", "-", "--jsonl", "-"],
 ]
 

@@ -11,10 +11,14 @@ import pytest
 from tests.cli.conftest import Ran, Run
 
 GOLDEN = Path(__file__).parent / "golden"
+QUESTIONS = str(GOLDEN.parents[1] / "data" / "eval" / "golden.jsonl")
 CASES = {
     "search-hybrid": ["search", "install", "git", "--top", "3"],
     "search-lexical-korean": ["search", "회의 일정", "--fts-only"],
     "search-explain": ["search", "install git", "--top", "2", "--explain", "--tags", "git"],
+    "search-merged": ["search", "install git", "--merge", "--parent", "--per-doc", "1", "--top", "2"],
+    "search-merged-json": ["search", "install git", "--merge", "--parent", "--top", "1", "--json"],
+    "search-budget": ["search", "install git", "--budget", "400", "--mmr", "0.7", "--explain"],
     "search-nothing": ["search", "zebrafish", "--fts-only", "--type", "pdf"],
     "search-strict": ["search", "install git", "--profile", "strict", "--top", "2"],
     "search-hybrid-json": ["search", "install git", "--top", "3", "--json"],
@@ -25,13 +29,16 @@ CASES = {
     "list": ["list"],
     "list-json": ["list", "--type", "code", "--json"],
     "status-json": ["status", "--json"],
+    "eval": ["eval", QUESTIONS, "--profiles", "notes,strict", "--modes", "hybrid,lexical", "--budgets", "500"],
+    "eval-json": ["eval", QUESTIONS, "--modes", "hybrid", "--fail-under", "mrr@10=0.99", "--json"],
     "error": ["search", "git", "--type", "word"],
     "error-json": ["search", "git", "--type", "word", "--json"],
     "verb-unknown": ["install git"],
 }
 TIMES = (
-    (re.compile(r'"(took_ms|ms|lexical_ms|vector_ms)":[0-9.e-]+'), r'"\1":0'),
+    (re.compile(r'"(took_ms|p50_ms|p95_ms|ms|lexical_ms|vector_ms)":[0-9.e-]+'), r'"\1":0'),
     (re.compile(r"\d+(\.\d+)? (ms|s)\b"), "0 ms"),
+    (re.compile(r" +\d+\.\d +\d+\.\d$", re.MULTILINE), " 0.0 0.0"),  # the last two columns of kb eval
     (re.compile(r'"(indexed_at|last_indexed_at)":"[^"]+"'), r'"\1":"2026-01-31T00:00:00Z"'),
     (re.compile(r'"bytes":\d+'), '"bytes":0'),
 )

@@ -431,6 +431,29 @@ def test_eval(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert again.code == 0
     assert again.document["modes"][0]["means"]["ndcg@10"] == 1.0
     assert not store.exists()
+    picture = tmp_path / "plots" / "run.svg"
+    drawn = run(
+        *("eval", folder, "--modes", "lexical", "--profile", "notes", "--profiles", "strict", "--budgets", "300,2000"),
+        *("--plot", picture, "--foreign", folder, "--fail-under", "ndcg@10=0.5,recall@300t=0.1", "--json"),
+    )
+    assert drawn.code == 0, drawn.errors
+    assert [row["profile"] for row in drawn.document["modes"]] == ["notes", "strict"]
+    assert set(drawn.document["modes"][0]["means"]) >= {"recall@300t", "recall@2000t"}
+    assert picture.read_text("utf-8").startswith("<svg")
+    assert run("eval", folder, "--modes", "lexical", "--budgets", "none", "--fail-under", "mrr@10=1").code == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--budgets", "many"], ["--budgets", "0"], ["--fail-under", "ndcg"], ["--fail-under", "ndcg@5=0.5"]],
+    ids=lambda words: "=".join(words),
+)
+def test_eval_refuses_what_it_cannot_measure(run: Run, store: Path, tmp_path: Path, wrong: list[str]) -> None:
+    golden = tmp_path / "golden.jsonl"
+    golden.write_text('{"query": "git", "relevant": ["a.md"]}\n')
+    refused = run("eval", golden, *wrong, "--json")
+    assert refused.code == 2
+    assert refused.error["hint"]
 
 
 # ---------------------------------------------------------------- kb alone

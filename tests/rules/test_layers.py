@@ -10,19 +10,22 @@ from tests.rules import sources
 
 LAYERS = (
     {"types", "errors"},
+    {"models"},
     {"protocols", "config", "text"},
     {"wordtext"},
-    {"languages"},
+    {"languages", "remote", "transformer"},
     {"analysis"},
-    {"ingest", "embed", "store", "search"},
+    {"ingest", "embed", "store", "search", "rerank"},
     {"lookup", "pack", "asking", "model"},
+    {"modelset"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
-    {"cli", "serve", "testing_words"},
+    {"testing_models", "testing_words"},
+    {"cli", "serve"},
     {"__main__"},
 )
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
-STAGES = LAYERS[5]
+STAGES = {"ingest", "embed", "store", "search", "rerank"}
 # `types` and `errors` are used together; the others of a layer stand alone, except for these.
 SIDEWAYS = {("config", "text"), ("protocols", "text"), ("evaluate", "render"), ("testing", "render")}
 

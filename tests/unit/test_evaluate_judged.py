@@ -10,7 +10,7 @@ import pytest
 
 from kb.errors import UsageError
 from kb.evaluate.judged import path_of, read
-from kb.evaluate.rank import gains
+from kb.evaluate.rank import gains, is_relevant, positions
 from kb.types import Citation, Hit, Retrieval
 
 
@@ -111,3 +111,59 @@ def test_places_must_overlap_and_count_once() -> None:
     hits = [hit("a.md", lines=(1, 4)), hit("a.md", lines=(8, 12)), hit("a.md", lines=(9, 20)), hit("p.pdf", page=2)]
     assert gains(hits, {"a.md#L9-L9": 1.0, "p.pdf#p=2": 1.0}) == [0.0, 1.0, 0.0, 1.0]
     assert gains([replace(hit("p.pdf"), citation=hit("p.pdf", page=1).citation)], {"p.pdf#L1": 1.0}) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("place", "lines"),
+    [
+        ("a.md#L5", (1, 5)),
+        ("a.md#L5", (5, 9)),
+        ("a.md#L3-L9", (9, 20)),
+        ("a.md#L3-9", (1, 3)),
+        ("a.md#L9-L3", (4, 4)),
+        ("a.md#L1-L99", (40, 41)),
+    ],
+)
+def test_lines_overlap_when_they_share_one(place: str, lines: tuple[int, int]) -> None:
+    assert gains([hit("notes/a.md", lines=lines)], {place: 1.0}) == [1.0]
+
+
+@pytest.mark.parametrize(("place", "lines"), [("a.md#L5", (6, 9)), ("a.md#L3-L9", (1, 2)), ("b.md#L5", (5, 5))])
+def test_lines_that_share_none_do_not_overlap(place: str, lines: tuple[int, int]) -> None:
+    assert gains([hit("notes/a.md", lines=lines)], {place: 1.0}) == [0.0]
+
+
+def test_the_best_of_two_places_in_one_chunk_counts() -> None:
+    assert gains([hit("a.md", lines=(1, 20))], {"a.md#L2": 1.0, "a.md#L9": 3.0}) == [3.0]
+
+
+def test_positions_are_the_best_rank_in_the_answer_and_in_each_leg() -> None:
+    first, second, third = hit("b.md"), hit("a.md", lines=(5, 9)), hit("a.md")
+    second = replace(second, retrieval=replace(second.retrieval, lexical_rank=7, vector_rank=2))
+    third = replace(third, retrieval=replace(third.retrieval, lexical_rank=4, vector_rank=None))
+    assert positions([first, second, third], {"a.md": 1.0, "b.md": 0.0, "c.md": 1.0}) == {"a.md": (2, 4, 2)}
+    assert positions([first, second, third], {"a.md#L1": 1.0}) == {"a.md#L1": (3, 4, None)}
+
+
+def test_every_chunk_of_a_relevant_document_is_relevant() -> None:
+    assert is_relevant(hit("notes/a.md"), {"a.md": 2.0})
+    assert not is_relevant(hit("notes/a.md"), {"a.md": 0.0, "b.md": 1.0})
+
+
+def test_a_question_with_no_number_for_a_grade_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "golden.jsonl"
+    for grade in ('"high"', "NaN", "[1]"):
+        file.write_text(f'{{"query": "x", "relevant": {{"a.md": {grade}}}}}')
+        with pytest.raises(UsageError):
+            read(file)
+    file.write_text('{"query": "x", "relevant": ["a.md"], "within": 3}')
+    with pytest.raises(UsageError):
+        read(file)
+
+
+def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "golden.jsonl"
+    file.write_text('{"id": "q", "query": "x", "relevant": ["a.md"]}\n' * 2)
+    with pytest.raises(UsageError) as caught:
+        read(file)
+    assert "'q'" in caught.value.message

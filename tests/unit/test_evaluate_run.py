@@ -93,9 +93,21 @@ def test_a_golden_file_judges_a_store(tmp_path: Path) -> None:
 
 
 def test_a_baseline_must_be_a_saved_run(collection: Path, tmp_path: Path) -> None:
-    for content in (None, "{}", "no json"):
+    head = '{"schema_version": "eval_report.v1", "modes": [{"mode": "lexical", "per_query": '
+    for content in (None, "{}", "no json", "[]", head + "3}]}", head + '{"q": "high"}}]}'):
         file = tmp_path / "baseline.json"
         if content is not None:
             file.write_text(content)
         with pytest.raises(UsageError):
             run(collection, Request(baseline=file))
+
+
+def test_a_question_stays_within_its_paths(tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    row = {"query": "install git", "relevant": ["b/git.md"]}
+    golden.write_text(json.dumps([row | {"id": "all"}, row | {"id": "inside", "within": "b/**"}]))
+    with kb.open(tmp_path / "store", embedder="none") as base:
+        near, far = "install git", "how to install git, among many other things that are told here"
+        base.put([kb.Document(path="a/git.md", text=near), kb.Document(path="b/git.md", text=far)])
+        report = run(golden, Request(modes=("lexical",)), base=base)
+    assert report.modes[0].ranks == {"all": {"b/git.md": (2, 2, None)}, "inside": {"b/git.md": (1, 1, None)}}

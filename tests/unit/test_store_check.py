@@ -96,9 +96,9 @@ DERIVED: dict[str, tuple[str, Damage]] = {
     "secure-delete off": ("schema", sql("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 0)")),
     "orphaned tags": ("orphan", sql("INSERT INTO tags VALUES (777, 'ghost', 0)")),
     "orphaned chunks": ("orphan", sql("DELETE FROM documents WHERE id = 2")),
-    "orphaned blank": ("orphan", sql("INSERT INTO blanks VALUES (777)")),
+    "orphaned blank": ("orphan", sql("INSERT INTO blanks VALUES (1, 777)")),
     "orphaned vector": ("vector", lambda c: c.execute("INSERT INTO vectors(rowid, embedding) VALUES (777, ?)", (direction(1),))),
-    "vector of a blank": ("vector", sql("INSERT INTO blanks VALUES (3)")),
+    "vector of a blank": ("vector", sql("INSERT INTO blanks VALUES (1, 3)")),
     "vector NaN": ("vector", overwrite(7, struct.pack("<f", float("nan")))),
     "vector infinite": ("vector", overwrite(7, struct.pack("<f", float("inf")))),
     "vector zeroed": ("vector", overwrite(7, bytes(32))),
@@ -107,13 +107,25 @@ DERIVED: dict[str, tuple[str, Damage]] = {
     "vector unlisted": ("vector", sql("DELETE FROM vectors_rowids WHERE rowid = 7")),
     "vector block cut": ("vector", sql("UPDATE vectors_vector_chunks00 SET vectors = zeroblob(64)")),
     "vector slots": ("vector", sql("UPDATE vectors_chunks SET validity = zeroblob(8)")),
-    "other dimension": ("vector", sql("UPDATE meta SET value = json_set(value, '$.dimension', 9) WHERE key = 'model'")),
+    "other dimension": ("vector", sql("UPDATE models SET info = json_set(info, '$.dimension', 9)")),
     "revision": ("meta", sql("UPDATE meta SET value = 'x' WHERE key = 'revision'")),
-    "model unreadable": ("meta", sql("UPDATE meta SET value = '{cut' WHERE key = 'model'")),
-    "model of other fields": ("meta", sql("UPDATE meta SET value = '{}' WHERE key = 'model'")),
-    "model missing": ("meta", sql("DELETE FROM meta WHERE key = 'model'")),
-    "vectors denied": ("meta", sql("UPDATE meta SET value = 'none' WHERE key = 'vectors'")),
-    "state of vectors": ("meta", sql("DELETE FROM meta WHERE key = 'vectors'")),
+    "model unreadable": ("meta", sql("UPDATE models SET info = '{cut'")),
+    "model of other fields": ("meta", sql("UPDATE models SET info = '{}'")),
+    "model of another name": ("meta", sql("UPDATE models SET label = 'x@1'")),
+    "model missing": ("meta", sql("DELETE FROM models")),
+    "choice unreadable": ("meta", sql("UPDATE meta SET value = '{cut' WHERE key = 'choice'")),
+    "choice of other fields": ("meta", sql("UPDATE meta SET value = '{}' WHERE key = 'choice'")),
+    "choice missing": ("meta", sql("DELETE FROM meta WHERE key = 'choice'")),
+    "choice of a model that is not there": (
+        "meta",
+        sql("UPDATE meta SET value = json_set(value, '$.store[1]', 'other@2') WHERE key = 'choice'"),
+    ),
+    "state of vectors": ("meta", sql("UPDATE models SET state = 'none'")),
+    "table of vectors gone": ("vector", lambda c: c.execute("DROP TABLE vectors")),
+    "table of vectors of no model": (
+        "vector",
+        lambda c: c.execute("CREATE VIRTUAL TABLE vectors_7 USING vec0(embedding float[8])"),
+    ),
 }  # fmt: skip
 NOT_DERIVED: dict[str, tuple[str, Damage]] = {
     "text changed": ("text", sql("UPDATE chunks SET text = 'Installing thinc 2' WHERE id = 7")),
@@ -184,6 +196,10 @@ def test_a_broken_file_is_kept_and_what_can_be_read_is_saved(sound: Path, tmp_pa
     assert report.problems == ()
     saved = list(folder.glob("quarantine-*/kb.db"))
     assert not saved or saved[0].read_bytes() == bytes(data)
+    with store.snapshot() as snapshot:
+        known = snapshot.model
+    if known is None:  # the page that named it was among the broken ones
+        store.set_model(MODEL)
     store.put([entry("after", "life goes on")])
     assert store.check().ok
     store.close()

@@ -18,10 +18,21 @@ def explain(out: Screen, hit: Hit, result: SearchResult) -> None:
     _leg(out, "vector", found.get("vector") or {}, None)
     if found.get("decay") is not None:
         out.line(("   decay    ", "dim"), f"× {found['decay']:.4f} of relevance {found['relevance']:.4f}")
+    _moved(out, hit, result)
     total = f"{hit.score_kind} {hit.score:.4f}"
     if hit.retrieval.fusion_score != hit.score:
         total += f" · of the best possible {hit.retrieval.fusion_score:.4f}"
     out.line(("   score    ", "dim"), total)
+
+
+def _moved(out: Screen, hit: Hit, result: SearchResult) -> None:
+    """Where it stood before the reranker, the neighbours and the variety."""
+    moved = (result.trace or {}).get("arranged", {}).get("hits", ())
+    found = next((each for each in moved if each["chunk_id"] == hit.chunk_id), None)
+    if found is not None:
+        opinion = found["rerank_score"]
+        told = "" if opinion is None else f" · reranker {opinion:.4f}"
+        out.line(("   order    ", "dim"), f"rank {found['before']} of the fused ranking, now {found['after']}{told}")
 
 
 def _leg(out: Screen, name: str, leg: Mapping[str, Any], tier: str | None) -> None:

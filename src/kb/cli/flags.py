@@ -52,7 +52,7 @@ GLOBAL_FLAGS = (
 )
 
 MODES = ("hybrid", "lexical", "vector")
-PROFILES = ("notes", "strict", "memory", "snippets")  # for completion; the config may define more
+PROFILES = ("notes", "strict", "memory", "snippets", "best")  # for completion; the config may define more
 
 COLLECTION = Flag("--collection", "only this collection", metavar="C")
 TRUST_MIN = Flag("--trust-min", "this level of trust or higher", metavar="LEVEL", choices=TRUST_LEVELS)
@@ -118,9 +118,15 @@ SEARCH = Verb(
         Flag("--threshold", "drop hits whose score is below this", "float", "X"),
         Flag("--min-score", "drop hits whose relevance, before any decay, is below this", "float", "X"),
         Flag("--alpha", "0 is keywords only, 0.5 balanced, 1 meaning only", "float", "A", low=0, high=1),
-        Flag("--profile", "notes, strict, memory, snippets, or one of your own", metavar="P"),
+        Flag("--profile", "notes, strict, memory, snippets, best, or one of your own", metavar="P"),
         Flag("--cursor", "go on after an earlier answer", metavar="C"),
-        Flag("--budget", "shorten the answer to about this many tokens", "int", "TOKENS", low=1, high=10_000_000),
+        Flag("--budget", "as much as fits into about this many tokens", "int", "TOKENS", low=1, high=10_000_000),
+        Flag("--per-doc", "at most so many hits of one document", "int", "N", low=1, high=1000),
+        Flag("--mmr", "variety: 1 is relevance alone, 0 variety alone; try 0.7", "float", "LAMBDA", low=0, high=1),
+        Flag("--merge", "neighbouring chunks that both match become one hit", "switch"),
+        Flag("--parent", "each hit with the section that it stands in", "switch"),
+        Flag("--rerank", "a second opinion on the first hits, by the model of rerank.model", "switch"),
+        Flag("--no-rerank", "no second opinion, even where the profile asks for one", "switch"),
         Flag("--explain", "why each hit is where it is", "switch"),
     ),
     examples=(
@@ -180,13 +186,22 @@ EVAL = Verb(
     most=1,
     completes=("FILES",),
     text="DIR is a folder in the layout of BEIR, or holds a golden file. Prints nDCG@10, MRR@10 and recall with "
-    "confidence intervals, per mode.",
+    "confidence intervals, per mode and profile.",
     flags=(
         Flag("--modes", "modes to measure (all of them)", "list", "M,M", choices=MODES),
         Flag("--profile", "profile to measure", metavar="P"),
+        Flag("--profiles", "several profiles to measure in one run", "list", "P,P"),
+        Flag("--budgets", "token budgets to measure recall at (500,1000,2000,4000); none: leave out", "list", "N,N"),
+        Flag("--foreign", "another collection: are its questions told to have no good match", "file", "DIR"),
         Flag("--baseline", "compare with a saved run; worse exits 1", "file", "FILE"),
+        Flag("--fail-under", "exit with 1 when a measure is lower: ndcg@10=0.6", "list", "M=X"),
         Flag("--save", "save this run, to compare with later", "file", "FILE"),
+        Flag("--plot", "draw the measures with their intervals into an SVG file", "file", "FILE"),
         Flag("--limit", "only so many queries", "int", "N", low=1, high=10_000_000),
+    ),
+    examples=(
+        ("kb eval golden.jsonl --fail-under ndcg@10=0.6", "in CI: the questions that matter to you"),
+        ("kb eval DIR --save before.json", "then change something, and: kb eval DIR --baseline before.json"),
     ),
 )
 CONFIG_ACTIONS = ("list", "get", "set", "unset", "path")
@@ -201,6 +216,27 @@ CONFIG = Verb(
     examples=(
         ("kb config set search.default_top 5", ""),
         ("kb config set collections.memory.profile memory", "a collection with a profile of its own"),
+    ),
+)
+MODEL_ACTIONS = ("status", "list", "set", "run", "back", "drop")
+MODEL = Verb(
+    "model",
+    "which embedding model answers, and changing it without a pause",
+    "model:model",
+    words="[status | list | set NAME | run | back | drop]",
+    most=None,
+    completes=(*MODEL_ACTIONS, "static", "minilm"),
+    text="set: the old model answers until the vectors of the new one are all there, which a process in the background "
+    "sees to; a collection changes over when it is ready. run: do that work here, also after a restart. back: return "
+    "to the former model, at once where its vectors are kept. drop: give their space free.",
+    flags=(
+        Flag("--collection", "only for searches in this collection", metavar="C"),
+        Flag("--wait", "embed here and now instead of in the background", "switch"),
+    ),
+    examples=(
+        ("kb model set minilm", "better answers, when it is ready"),
+        ("kb model status", "who answers, how far the new one is, and how long it takes"),
+        ("kb model back", ""),
     ),
 )
 EXPORT = Verb(
@@ -236,7 +272,7 @@ COMPLETION = Verb(
     ),
 )
 
-ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, EXPORT, IMPORT, COMPLETION)
+ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, MODEL, EXPORT, IMPORT, COMPLETION)
 VERBS = {verb.name: verb for verb in ORDER}
 
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from kb.cli.session import Session
-from kb.cli.terminal import Screen, cells, clean_line, count, cut, flow, glyphs, span, wrap
+from kb.cli.terminal import Screen, cells, clean, clean_line, count, cut, flow, glyphs, span, wrap
 from kb.types import Hit, Query, SearchResult
 
 
@@ -45,8 +45,22 @@ def _hit(out: Screen, hit: Hit) -> None:
     section = section or (flow(hit.section_label or "") if not hit.heading_path else "")
     room = None if out.width is None else max(0, out.width - len(indent) - cells(clean_line(hit.citation.uri)) - 2)
     out.line(indent, out.link(place, target(hit)), ("  " + cut(section, room) if section else "", "dim"))
-    for line in wrap(glyphs(hit.snippet, hit.highlights), None if out.width is None else out.width - len(indent)):
-        out.line(indent, out.paint_glyphs(line))
+    width = None if out.width is None else out.width - len(indent)
+    if hit.text is None:
+        for line in wrap(glyphs(hit.snippet, hit.highlights), width):
+            out.line(indent, out.paint_glyphs(line))
+    _around(out, hit, indent)
+
+
+def _around(out: Screen, hit: Hit, indent: str) -> None:
+    """How many chunks became one, the whole text where the budget had room, and the section around it."""
+    if hit.merged:
+        out.line(indent, (f"{len(hit.merged)} neighbouring chunks in one", "dim"))
+    if hit.parent is not None:
+        out.line(indent, ("in ", "dim"), (clean_line(hit.parent.citation.uri), "cyan"))
+    text = hit.parent.text if hit.parent else hit.text
+    for line in clean(text).strip("\n").split("\n") if text else ():
+        out.line(((indent + "  " if hit.parent else indent) + line).rstrip())
 
 
 def target(hit: Hit) -> str | None:

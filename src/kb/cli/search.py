@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kb.cli.session import Session, read_stdin
 from kb.errors import UsageError
-from kb.types import Mode, Query
+from kb.types import Mode, Query, Shape
 
 if TYPE_CHECKING:
     from kb.types import Passage
@@ -49,7 +49,16 @@ def _query(session: Session) -> Query:
         cursor=value("cursor"),
         budget=value("budget"),
         explain=value("explain"),
+        shape=_shape(session),
     )
+
+
+def _shape(session: Session) -> Shape:
+    value = session.value
+    if value("rerank") and value("no_rerank"):
+        raise UsageError("--rerank and --no-rerank contradict each other", fix="give one of them")
+    rerank = True if value("rerank") else False if value("no_rerank") else None
+    return Shape(value("per_doc"), value("mmr"), value("merge"), value("parent"), rerank)
 
 
 def _mode(session: Session) -> Mode:

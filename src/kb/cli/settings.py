@@ -157,6 +157,8 @@ def _typed(path: tuple[str, ...], raw: str) -> Any:
     if path[0] != "profiles":
         return raw
     kind = next(str(each.type) for each in fields(Profile) if each.name == path[2]).split(" |")[0]
+    if kind == "bool" and raw in ("true", "false"):
+        return raw == "true"
     try:
         number = {"int": int, "float": float}.get(kind, str)(raw)
         if isinstance(number, float) and number - number != 0:

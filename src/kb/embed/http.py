@@ -1,13 +1,12 @@
 """Any server that speaks OpenAI's /v1/embeddings: its own, Ollama, vLLM, llama.cpp, text-embeddings-inference, ...
 
-`transport.py` sends one request, `retry.py` sends it again, `wire.py` checks what comes back before it is believed.
+`kb.remote` sends one request, `retry.py` sends it again, `wire.py` checks what comes back before it is believed.
 Nothing is sent before the first text is embedded, or `info` is asked for a dimension that the settings don't name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from kb.embed import transport, wire
 from kb.embed.retry import Retry
 from kb.errors import EmbedderFailed, UsageError
+from kb.remote import authorized
 from kb.types import ModelInfo, Vector
 
 if TYPE_CHECKING:
@@ -73,15 +73,10 @@ class HTTPEmbedder:
         return vectors
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
         variable = self._settings.api_key_env
-        key = os.environ.get(variable, "").strip()
-        if not key and self._base == OPENAI:
+        headers = authorized(variable, EmbedderFailed)
+        if "Authorization" not in headers and self._base == OPENAI:
             raise EmbedderFailed(f"{self._base} needs a key", fix=f"set {variable} in the environment")
-        if not (key.isascii() and key.isprintable()):
-            raise EmbedderFailed(f"the key in {variable} has characters that no key has", fix=f"set {variable} again")
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
         return headers
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.embed.onnx import EXTRA, Runner, TransformerEmbedder, read_recipe, session_runner
+from kb.embed.onnx import Runner, TransformerEmbedder, read_recipe, session_runner
 from kb.errors import EmbedderFailed, MissingExtra
+from kb.transformer import EXTRA
 
 if TYPE_CHECKING:
     from kb.config import EmbedSettings

@@ -9,7 +9,6 @@ are spread over threads instead.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kb.errors import EmbedderFailed, MissingExtra, UsageError
+from kb.errors import EmbedderFailed, UsageError
+from kb.transformer import MOST_THREADS, cores, open_model, open_tokenizer, revision
 from kb.types import ModelInfo, Vector
 
 if TYPE_CHECKING:
     from kb.config import EmbedSettings
-
-EXTRA = "minilm"
-MOST_THREADS = 4
-SAMPLE = 1 << 20  # bytes at either end of a weight file that go into the revision: whole files can be gigabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ class TransformerEmbedder:
 
     def __init__(self, id_: str, folder: Path, runner: Runner, recipe: Recipe) -> None:
         self._runner, self._recipe = runner, recipe
-        self._tokenizer = open_tokenizer(folder, recipe.max_tokens)
+        self._tokenizer = open_tokenizer(folder, recipe.max_tokens, EmbedderFailed)
         dimension = len(self._vector("dimension")) // 4
         self._info = ModelInfo(
             id_, revision(folder), dimension, recipe.scripts, recipe.query_prefix, recipe.passage_prefix
@@ -99,53 +95,9 @@ def pool(output: Any, pooling: str) -> Any:
     return {"mean": output.mean(axis=0), "cls": output[0], "last": output[-1]}[pooling]
 
 
-def cores() -> int:
-    import os
-
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def open_tokenizer(folder: Path, max_tokens: int) -> Any:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as cause:
-        raise MissingExtra(EXTRA) from cause
-    try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as cause:  # the library raises plain Exception
-        raise EmbedderFailed(f"cannot read the tokenizer of {folder}: {cause}", fix="see docs: onnx-dir") from cause
-    tokenizer.no_padding()  # published files often pad and cut at 128
-    tokenizer.enable_truncation(max_tokens)
-    return tokenizer
-
-
 def session_runner(path: Path) -> Runner:
     """Run a model file with ONNX Runtime, one thread per text."""
-    try:
-        import numpy as np
-        import onnxruntime
-    except ImportError as cause:
-        raise MissingExtra(EXTRA) from cause
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as cause:  # onnxruntime's exceptions share no base
-        raise EmbedderFailed(f"cannot load {path}: {cause}", fix="check that it is an ONNX text encoder") from cause
-    kinds = {item.name: np.int32 if "int32" in item.type else np.int64 for item in session.get_inputs()}
-    fill = {"input_ids": None, "attention_mask": 1, "token_type_ids": 0}
-    if not kinds.keys() <= fill.keys() or "input_ids" not in kinds:
-        raise EmbedderFailed(f"{path} wants the inputs {sorted(kinds)}", fix="export it as a plain text encoder")
-
-    def run(ids: Sequence[int]) -> Any:
-        feed = {
-            name: np.array([ids], dtype=kind) if name == "input_ids" else np.full((1, len(ids)), fill[name], dtype=kind)
-            for name, kind in kinds.items()
-        }
-        return session.run(None, feed)[0][0]
-
-    return run
+    return open_model(path, EmbedderFailed)
 
 
 def read_recipe(folder: Path) -> Recipe:
@@ -166,20 +118,6 @@ def read_recipe(folder: Path) -> Recipe:
     if recipe.pooling not in ("mean", "cls", "last") or recipe.max_tokens < 3:
         raise EmbedderFailed(f"{path} has a setting that means nothing", fix="pooling: mean, cls or last")
     return recipe
-
-
-def revision(folder: Path) -> str:
-    """A hash of the folder's files; of long ones, their size and both ends."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("model.onnx") or path.name in ("tokenizer.json", "kb.json"):
-            size = path.stat().st_size
-            digest.update(f"{path.name}:{size}:".encode())
-            with path.open("rb") as file:
-                digest.update(file.read(SAMPLE))
-                file.seek(max(size - SAMPLE, 0))
-                digest.update(file.read(SAMPLE))
-    return digest.hexdigest()[:12]
 
 
 def create(argument: str, settings: EmbedSettings) -> TransformerEmbedder:

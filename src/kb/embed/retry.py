@@ -8,17 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kb.errors import EmbedderFailed
+from kb.remote import Retriable
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
-
-
-class Retriable(Exception):
-    """A failure that may pass. `after_s` is what the server asked for."""
-
-    def __init__(self, message: str, *, after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.after_s = after_s
 
 
 @dataclass(frozen=True, slots=True)

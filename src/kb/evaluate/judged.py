@@ -8,6 +8,8 @@ A BEIR folder holds ``corpus.jsonl`` ({_id, title, text}), ``queries.jsonl`` ({_
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,37 +84,50 @@ def _grades(path: Path) -> dict[str, dict[str, float]]:
         if len(cells) == 4:  # trec_eval's own layout has an unused second column
             cells = [cells[0], *cells[2:]]
         try:
-            query, document, grade = cells[0], cells[1], float(cells[2])
+            query, document, grade = cells[0], cells[1], _grade(cells[2])
         except (IndexError, ValueError):
             if number == 1 or not line.strip():
                 continue
             raise UsageError(f"{path.name}, line {number}: expected query, document, grade", fix=LAYOUT) from None
-        grades.setdefault(query, {})[path_of(document)] = max(grade, 0.0)
+        grades.setdefault(query, {})[path_of(document)] = grade
     return grades
 
 
 def _golden(path: Path) -> Judged:
-    queries = []
-    for number, row in _rows(path):
-        relevant = row.get("relevant") or {}
-        no_answer = bool(row.get("no_answer", False))
-        if isinstance(relevant, list):
-            relevant = dict.fromkeys(relevant, 1.0)
-        if not isinstance(relevant, dict) or bool(relevant) == no_answer:
-            raise UsageError(
-                f"{path.name}, entry {number}: needs 'relevant' (a list of paths) or 'no_answer': true",
-                fix='{"query": "install git", "relevant": ["notes/git.md#L3-L9"]}',
-            )
-        queries.append(
-            JudgedQuery(
-                id=str(row.get("id", number)),
-                text=str(_need(row, "query", path, number)),
-                grades={str(place): float(grade) for place, grade in relevant.items()},
-                within=row.get("within"),
-                no_answer=no_answer,
-            )
-        )
+    queries = [_judged(path, number, row) for number, row in _rows(path)]
+    twice = [query for query, times in Counter(query.id for query in queries).items() if times > 1]
+    if twice:
+        raise UsageError(f"{path.name}: two questions have the id {twice[0]!r}", fix="give each its own, or none an id")
     return Judged(name=path.stem, queries=tuple(queries))
+
+
+def _judged(path: Path, number: int, row: Any) -> JudgedQuery:
+    """One entry of a golden file."""
+    text = str(_need(row, "query", path, number))
+    relevant, within = row.get("relevant") or {}, row.get("within")
+    no_answer = bool(row.get("no_answer", False))
+    if isinstance(relevant, list):
+        relevant = dict.fromkeys(relevant, 1.0)
+    if not isinstance(relevant, dict) or bool(relevant) == no_answer:
+        raise UsageError(
+            f"{path.name}, entry {number}: needs 'relevant' (a list of paths) or 'no_answer': true",
+            fix='{"query": "install git", "relevant": ["notes/git.md#L3-L9"]}',
+        )
+    try:
+        grades = {str(place): _grade(grade) for place, grade in relevant.items()}
+    except (ValueError, TypeError):
+        raise UsageError(f"{path.name}, entry {number}: a grade is a number", fix='{"notes/git.md": 2}') from None
+    if within is not None and not isinstance(within, str):
+        raise UsageError(f"{path.name}, entry {number}: 'within' is a path glob", fix='"within": "notes/**"')
+    return JudgedQuery(str(row.get("id", number)), text, grades, within, no_answer)
+
+
+def _grade(told: Any) -> float:
+    """A grade that measures can be made of; below zero is zero, as trec_eval has it."""
+    grade = float(told)
+    if not math.isfinite(grade):
+        raise ValueError
+    return max(grade, 0.0)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

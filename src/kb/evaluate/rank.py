@@ -1,13 +1,18 @@
-"""From hits to gains: which of them answer the question, each answer counted once."""
+"""From hits to gains: which of them answer the question, each answer counted once, and where the answers stand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.types import Citation, Hit
 
 _PLACE = re.compile(r"(?P<path>.*?)#(?:L(?P<start>\d+)(?:-L?(?P<end>\d+))?|p=(?P<page>\d+))\Z", re.DOTALL)
+
+# Rank in the answer, in the lexical leg, in the vector leg; None is "not among what was asked for". The answer counts
+# documents, or chunks where the judgements name places; legs always count chunks.
+Position = tuple[int | None, int | None, int | None]
+NOWHERE: Position = (None, None, None)
 
 
 def gains(hits: Sequence[Hit], grades: Mapping[str, float]) -> list[float]:
@@ -15,24 +20,58 @@ def gains(hits: Sequence[Hit], grades: Mapping[str, float]) -> list[float]:
 
     With places (``path#L3-L9``) every chunk has a rank, and counts where it overlaps the place.
     """
-    if not any(_PLACE.match(place) for place in grades):
-        return _by_document(hits, grades)
     open_places = dict(grades)
     found: list[float] = []
+    for rank, hit in _ranked(hits, grades):
+        if rank <= len(found):
+            continue  # another chunk of a document that has its rank
+        places = answered(hit, open_places)
+        found.append(open_places.pop(max(places, key=open_places.__getitem__)) if places else 0.0)
+    return found
+
+
+def positions(hits: Sequence[Hit], grades: Mapping[str, float]) -> dict[str, Position]:
+    """Where each relevant place stands, in the answer and in each leg; what was not found is left out."""
+    relevant = {place: grade for place, grade in grades.items() if grade > 0}
+    found: dict[str, Position] = {}
+    for rank, hit in _ranked(hits, grades):
+        for place in answered(hit, relevant):
+            here = (rank, hit.retrieval.lexical_rank, hit.retrieval.vector_rank)
+            found[place] = nearest(found.get(place, NOWHERE), here)
+    return found
+
+
+def nearest(one: Position, other: Position) -> Position:
+    """The better rank of each kind."""
+    answer, lexical, vector = (
+        min((rank for rank in pair if rank is not None), default=None) for pair in zip(one, other, strict=True)
+    )
+    return (answer, lexical, vector)
+
+
+def answered(hit: Hit, grades: Mapping[str, float]) -> list[str]:
+    """The judged places that a chunk answers; of several names for its document, the longest."""
+    if any(_is_place(place) for place in grades):
+        return [place for place in grades if _covers(hit.citation, hit.doc_path, place)]
+    return [known for known in (hit.doc_path, *_tails(hit.doc_path)) if known in grades][:1]
+
+
+def is_relevant(hit: Hit, grades: Mapping[str, float]) -> bool:
+    return any(grades[place] > 0 for place in answered(hit, grades))
+
+
+def _ranked(hits: Sequence[Hit], grades: Mapping[str, float]) -> Iterator[tuple[int, Hit]]:
+    """Each hit with its rank: among chunks where places are judged, else that of its document."""
+    if any(_is_place(place) for place in grades):
+        yield from enumerate(hits, start=1)
+        return
+    ranks: dict[str, int] = {}
     for hit in hits:
-        place = next((place for place in open_places if _covers(hit.citation, hit.doc_path, place)), None)
-        found.append(open_places.pop(place) if place is not None else 0.0)
-    return found
+        yield ranks.setdefault(hit.doc_path, len(ranks) + 1), hit
 
 
-def _by_document(hits: Sequence[Hit], grades: Mapping[str, float]) -> list[float]:
-    paths = list(dict.fromkeys(hit.doc_path for hit in hits))
-    left = dict(grades)
-    found = []
-    for path in paths:
-        wanted = next((known for known in (path, *_tails(path)) if known in left), None)
-        found.append(left.pop(wanted) if wanted is not None else 0.0)
-    return found
+def _is_place(place: str) -> bool:
+    return "#" in place and _PLACE.match(place) is not None
 
 
 def _tails(path: str) -> list[str]:
@@ -52,5 +91,5 @@ def _covers(citation: Citation, path: str, place: str) -> bool:
         return citation.page == int(match["page"])
     if citation.start is None or citation.end is None:
         return False
-    start = int(match["start"])
-    return citation.start <= int(match["end"] or start) and start <= citation.end
+    first, last = sorted((int(match["start"]), int(match["end"] or match["start"])))
+    return citation.start <= last and first <= citation.end

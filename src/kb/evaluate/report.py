@@ -9,43 +9,76 @@ from pathlib import Path
 from typing import Any
 
 from kb.errors import UsageError
-from kb.evaluate.metrics import interval, mean
+from kb.evaluate.metrics import Calibration
+from kb.evaluate.rank import Position
 from kb.types import Mode
 
 MEASURES = ("ndcg@10", "mrr@10", "recall@10", "recall@100", "success@1")
 HEADLINE = "ndcg@10"
 SCHEMA = "eval_report.v1"
-NOTICEABLE = 1e-9  # a query whose nDCG moves by less has not changed
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Whether the store knows what it does not know: `no_good_match` on questions of another collection, and its own."""
+
+    name: str
+    questions: int
+    recognised: int
+    own_questions: int
+    false_alarms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ModeReport:
-    """One mode: the mean of each measure with its 95 % interval, and each query's own headline value."""
+    """One mode of one profile: the mean of each measure with its 95 % interval, and what each query brought."""
 
     mode: Mode
+    profile: str
     queries: int
     means: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]]
     per_query: Mapping[str, float]  # nDCG@10 by query id
-    rejected: (
-        tuple[int, int] | None
-    )  # of the questions without an answer: answered with nothing, and how many there are
+    ranks: Mapping[str, Mapping[str, Position]]  # by query id, of the relevant places that were found
+    rejected: tuple[int, int] | None  # of the questions without an answer: recognised as such, and how many there are
     p50_ms: float
     p95_ms: float
+    calibration: Calibration | None = None  # of `confidence`, where the profile tells it
+    foreign: Foreign | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A relevant place and where it stood in both runs."""
+
+    place: str
+    before: Position
+    after: Position
 
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
+    """A query that got better or worse. The largest changes say why.
+
+    ``because`` names what ranks a relevant place otherwise than before: "lexical", "vector", or "fusion" where both legs
+    rank them as before and the answer does not.
+    """
+
     query_id: str
     before: float
     after: float
+    text: str | None = None
+    because: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One mode against the same mode of a saved run, over the queries that both have."""
+    """One mode and profile against the same of a saved run, over the queries that both have."""
 
     mode: Mode
+    profile: str
+    baseline_profile: str
     queries: int
     difference: float  # of nDCG@10
     interval: tuple[float, float]  # paired bootstrap
@@ -59,44 +92,36 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A mean below what ``--fail-under`` asks for."""
+
+    mode: Mode
+    profile: str
+    measure: str
+    value: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
 class EvalReport:
     name: str
-    profile: str
+    profile: str  # the first of them
     documents: int
     chunks: int
     model: str | None
     modes: tuple[ModeReport, ...]
     comparisons: tuple[Comparison, ...] = ()
+    shortfalls: tuple[Shortfall, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """False when a mode is worse than the baseline beyond chance."""
-        return not any(comparison.is_worse for comparison in self.comparisons)
+        """False when a mode is worse than the baseline beyond chance, or below what was asked for."""
+        return not self.shortfalls and not any(comparison.is_worse for comparison in self.comparisons)
 
-
-def compare(report: EvalReport, baseline: Mapping[str, Any]) -> tuple[Comparison, ...]:
-    """Every mode that both runs measured."""
-    saved = {entry["mode"]: entry["per_query"] for entry in baseline["modes"]}
-    return tuple(_compare(mode, saved[mode.mode]) for mode in report.modes if mode.mode in saved)
-
-
-def _compare(mode: ModeReport, before: Mapping[str, float]) -> Comparison:
-    shared = [query for query in mode.per_query if query in before]
-    changes = [QueryChange(query, before[query], mode.per_query[query]) for query in shared]
-    differences = [change.after - change.before for change in changes]
-    return Comparison(
-        mode=mode.mode,
-        queries=len(shared),
-        difference=mean(differences),
-        interval=interval(differences),
-        better=tuple(sorted((c for c in changes if c.after - c.before > NOTICEABLE), key=_gain, reverse=True)),
-        worse=tuple(sorted((c for c in changes if c.before - c.after > NOTICEABLE), key=_gain)),
-    )
-
-
-def _gain(change: QueryChange) -> tuple[float, str]:
-    return (change.after - change.before, change.query_id)
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.profile for row in self.modes))
 
 
 def to_dict(report: EvalReport) -> dict[str, Any]:
@@ -105,18 +130,27 @@ def to_dict(report: EvalReport) -> dict[str, Any]:
 
 
 def save(report: EvalReport, path: Path) -> None:
+    """Without blanks: the ranks of a thousand queries fill a line of 100 kB, and would fill thousands of lines."""
+    text = json.dumps(to_dict(report), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(to_dict(report), ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def load_baseline(path: Path) -> Mapping[str, Any]:
     """A saved run; UsageError when there is none or it is something else."""
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
-        if saved["schema_version"] == SCHEMA and all("per_query" in entry for entry in saved["modes"]):
+        if saved["schema_version"] == SCHEMA and all(_is_measured(entry) for entry in saved["modes"]):
             return dict(saved)
     except FileNotFoundError:
         raise UsageError(f"there is no saved run at {path}", fix=f"kb eval DIR --save {path}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise UsageError(f"{path} is not a saved run of kb eval", fix=f"kb eval DIR --save {path}")
+
+
+def _is_measured(entry: Mapping[str, Any]) -> bool:
+    """Whether a comparison can read it; ``profile`` and ``ranks`` came later and may be missing."""
+    return isinstance(entry["mode"], str) and all(
+        isinstance(value, int | float) for value in entry["per_query"].values()
+    )

@@ -21,9 +21,9 @@ from kb.ingest.plan import Plan, plan
 from kb.ingest.pool import outcomes
 from kb.ingest.records import put
 from kb.ingest.roots import Target, targets
-from kb.ingest.run import OnEvent, Run, declare_model, documents_of
+from kb.ingest.run import EmbedderOf, OnEvent, Run, declare_model, documents_of, fill_waiting, start
 from kb.ingest.work import Job, Outcome
-from kb.ingest.write import Fate, Stopped, Writer
+from kb.ingest.write import Fate, Stopped
 from kb.protocols import Embedder, Store
 from kb.types import DEFAULT_COLLECTION, AddReport, Entry, Issue, Progress, StoredDocument, utc_now
 
@@ -36,8 +36,12 @@ _KEEP_ON = frozenset({"unreadable", "vanished", "timeout", "crash", "pdf_timeout
 
 def add(paths: Iterable[str | os.PathLike[str]], *, store: Store, embedder: Embedder | None, settings: IngestSettings,
         options: AddOptions | None = None, on_event: OnEvent | None = None,
-        now: datetime | None = None, stop: threading.Event | None = None) -> AddReport:  # fmt: skip
-    """Bring the store up to date with these files and folders."""
+        now: datetime | None = None, stop: threading.Event | None = None,
+        embedder_of: EmbedderOf | None = None, chosen: bool = False) -> AddReport:  # fmt: skip
+    """Bring the store up to date with these files and folders.
+
+    ``embedder_of`` knows the embedders of other models that the store holds; ``chosen``: see ``Makers.declare``.
+    """
     options = options or AddOptions()
     stop = stop or threading.Event()
     indexed_at = utc_now((now or datetime.now(UTC)).astimezone(UTC))
@@ -45,15 +49,15 @@ def add(paths: Iterable[str | os.PathLike[str]], *, store: Store, embedder: Embe
     wanted, missing = targets(paths, documents_of(store, collection))
     if missing and not wanted:
         raise _no_such_path(missing)
-    run = Run(Writer(store, embedder, stop, on_event))
+    run = start(store, embedder, stop, on_event)
     for issue in missing:
         run.fail(issue)
     refused = 0
     try:
-        declare_model(run.writer)
+        declare_model(run, embedder_of, chosen=chosen)
         for target in wanted:
             refused += not _sync(run, target, store, settings, options, indexed_at, stop)
-        run.writer.fill_pending()
+        fill_waiting(run)
     except (KeyboardInterrupt, Stopped):
         run.interrupted = True
     if refused and refused == len(wanted) and not missing and not run.interrupted:

@@ -14,9 +14,9 @@ from kb.config import IngestSettings
 from kb.ingest.build import Given, Origin, build, content_hash, doc_id, iso
 from kb.ingest.chunk import Limits
 from kb.ingest.extract import extract
-from kb.ingest.run import OnEvent, Run, declare_model
+from kb.ingest.run import EmbedderOf, OnEvent, Run, declare_model, fill_waiting, start
 from kb.ingest.work import failure
-from kb.ingest.write import Stopped, Writer
+from kb.ingest.write import Stopped
 from kb.protocols import Embedder, Store
 from kb.types import (
     DEFAULT_COLLECTION,
@@ -36,18 +36,20 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def put(documents: Iterable[Document], *, store: Store, embedder: Embedder | None, settings: IngestSettings,
         on_event: OnEvent | None = None, now: datetime | None = None,
-        stop: threading.Event | None = None) -> AddReport:  # fmt: skip
+        stop: threading.Event | None = None,
+        embedder_of: EmbedderOf | None = None, chosen: bool = False) -> AddReport:  # fmt: skip
     """Write records; one with a path that is there already replaces it, an unchanged one costs nothing."""
     stop = stop or threading.Event()
     indexed_at = utc_now((now or datetime.now(UTC)).astimezone(UTC))
-    run = Run(Writer(store, embedder, stop, on_event))
+    run = start(store, embedder, stop, on_event)
     try:
-        declare_model(run.writer)
+        declare_model(run, embedder_of, chosen=chosen)
         for group in _groups(documents, run):
             if stop.is_set():
                 raise Stopped
             _put_group(run, group, store, settings, indexed_at)
         run.writer.flush()
+        fill_waiting(run)
     except (KeyboardInterrupt, Stopped):
         run.interrupted = True
     return run.report()

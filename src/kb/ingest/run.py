@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 
-from kb.errors import EmbedderFailed
+from kb.ingest.embedding import EmbedderOf, Makers
 from kb.ingest.write import OnEvent, Writer
-from kb.protocols import Store
-from kb.types import AddReport, Filters, Issue, Progress, StoredDocument
+from kb.protocols import Embedder, Store
+from kb.types import AddReport, Filters, Issue, ModelInfo, Progress, StoredDocument
 
-__all__ = ["OnEvent", "Run", "declare_model", "documents_of"]
+__all__ = ["EmbedderOf", "OnEvent", "Run", "declare_model", "documents_of", "fill_waiting", "start"]
 
 
 @dataclass(slots=True)
@@ -18,6 +19,7 @@ class Run:
     """The state of one run, which its report is made of."""
 
     writer: Writer
+    embedder: Embedder | None = None
     started: float = field(default_factory=time.monotonic)
     unchanged: int = 0
     removed: int = 0
@@ -46,25 +48,36 @@ class Run:
             chunks=writer.chunks,
             skipped=tuple(self.skipped),
             failed=tuple(self.failed),
-            warnings=(*self.warnings, *writer.warnings),
+            warnings=(*self.warnings, *writer.makers.warnings),
             interrupted=self.interrupted,
             took_ms=(time.monotonic() - self.started) * 1000,
         )
 
 
-def declare_model(writer: Writer) -> None:
-    """Tell the store whose vectors come now; those of another model are dropped and made again."""
-    if writer.embedder is None:
-        return
-    try:
-        info = writer.embedder.info  # a remote one is asked for its dimension
-    except EmbedderFailed as cause:
-        writer.go_without(cause)
-        return
-    with writer.store.snapshot() as snapshot:
-        current = snapshot.model
-    if current != info:
-        writer.store.set_model(info)
+def start(store: Store, embedder: Embedder | None, stop: threading.Event, on_event: OnEvent | None) -> Run:
+    return Run(Writer(store, Makers(store, stop), on_event), embedder)
+
+
+def declare_model(run: Run, embedder_of: EmbedderOf | None, *, chosen: bool) -> None:
+    run.writer.makers.declare(run.embedder, embedder_of or _nobody, chosen=chosen)
+
+
+def fill_waiting(run: Run) -> None:
+    """Vectors for chunks that lack one: after a failed embedder, or a change of the model in the settings.
+
+    A change that was asked for by ``kb model set`` has its own process, which this run need not wait for.
+    """
+    makers = run.writer.makers
+    choice = makers.choice
+    answering = {choice.label(), *(choice.label(name) for name, _ in choice.collections)}
+    wanted = [choice.store.wanted] if makers.here else []
+    makers.fill([label for label in [*sorted(filter(None, answering)), *wanted] if label])
+    run.writer.store.models.switch()
+    run.writer.store.models.calibrate()
+
+
+def _nobody(_info: ModelInfo) -> None:
+    """No other embedder than the one that was given."""
 
 
 def documents_of(store: Store, collection: str) -> list[StoredDocument]:

@@ -1,26 +1,26 @@
-"""The recipe of a search: parse, find candidates, fuse, adjust, cut, hydrate."""
+"""The recipe of a search: parse, find candidates, fuse, adjust, cut, arrange, hydrate."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from kb.config import Profile, Settings, resolve_profile
 from kb.errors import KBError, UsageError
-from kb.protocols import Embedder, Snapshot, Store
-from kb.search import adjust, explain
-from kb.search.budget import pack
-from kb.search.cursor import Cursor, decode, fingerprint
-from kb.search.fuse import Fused, Fusion, Single, fusion_of
+from kb.protocols import Embedder, Reranker, Snapshot, Store
+from kb.search import adjust, arrange, cursor, explain
+from kb.search.arrange import Arranged
+from kb.search.blend import Fusion, fusion_for, informed
+from kb.search.fuse import Fused
 from kb.search.hits import IsStale, Showing, hydrate
 from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
 from kb.search.query import ParsedQuery, parse
 from kb.search.snippet import Marker
 from kb.text import LEXICAL_VERSION
-from kb.types import Mode, ModelInfo, Query, SearchResult, Value
+from kb.types import Hit, Mode, ModelInfo, Query, SearchResult, Value
 
 DEPTH_FLOOR = 100  # candidates are never fewer than for this top, so that `--top 10` begins `--top 100`
 MIN_DEPTH = 50
@@ -45,46 +45,54 @@ class Engine(Value):
 
     store: Store
     settings: Settings
-    embedder: Callable[[], Embedder | None]
-    embedder_problem: Callable[[], KBError | None]
+    embedder: Callable[[ModelInfo | None], Embedder | None]  # of the stored vectors' model; None: the configured one
+    embedder_problem: Callable[[ModelInfo | None], KBError | None]
     is_stale: IsStale
     today: Callable[[], date]
+    model_notice: Callable[[Snapshot], str] = lambda _snapshot: ""  # to say of the model that answers
+    reranker: Callable[[], Reranker] = arrange.no_reranker
 
     def search(self, query: Query) -> SearchResult:
         started = time.perf_counter()
         plan = self.plan(query)
-        with self.store.snapshot() as snapshot:
-            question = fingerprint(replace(plan.query, mode=plan.mode), repr(plan.profile))
-            cursor = decode(query.cursor, question=question, revision=snapshot.revision) if query.cursor else None
-            start, depth_top = (cursor.offset, cursor.top) if cursor else (0, plan.top)
-            lexical, vector = self.candidates(snapshot, plan, depth_top)
+        with self.store.snapshot(query.filters.collection) as snapshot:
+            page = self._start(plan, snapshot.revision)
+            lexical, vector = self.candidates(snapshot, plan, page.top)
             if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
-                plan = replace(plan, fusion=fusion_of(plan.profile, alpha=0.0))  # alpha 1, and no vectors: words answer
-                lexical, _ = self.candidates(snapshot, plan, depth_top)
-            ranking = self.rank(snapshot, plan, lexical, vector)
-            page = ranking[start : start + plan.top]
-            hits = pack(
-                hydrate(snapshot, page, start + 1, self._showing(plan, lexical, vector, snapshot)), query.budget
-            )
-            end = start + len(hits)
-            more = Cursor(end, depth_top, snapshot.revision, question).encode() if end < len(ranking) else None
-            trace = (
-                explain.trace(snapshot, plan.query, plan.fusion, page[: len(hits)], lexical, vector)
-                if query.explain
-                else None
-            )
+                plan = replace(
+                    plan, fusion=fusion_for(plan.profile, plan.mode, 0.0)
+                )  # alpha 1, no vectors: words answer
+                lexical, _ = self.candidates(snapshot, plan, page.top)
+            plan = replace(plan, fusion=informed(plan.fusion, plan.profile, query.alpha, snapshot, lexical, vector))
+            fused = self.rank(snapshot, plan, lexical, vector)
+            arranged, warnings = self.arrange(snapshot, plan, fused, page)
+            ranking = arranged.ranking
+            places = cursor.places(page, plan.top, len(ranking))
+            hits = self._show(snapshot, plan, ranking, places, self._showing(plan, lexical, vector, snapshot))
+            given = [hit.rank - 1 for hit in hits]
+            following = cursor.after(replace(page, opinions=arranged.opinions), given, len(ranking))
+            trace = None
+            if query.explain:
+                shown = [ranking[place] for place in given]
+                trace = explain.trace(snapshot, plan.query, plan.fusion, shown, lexical, vector) | arranged.told(shown)
             revision = snapshot.revision
+            notice = self.model_notice(snapshot) if vector.leg.ran else ""
         return SearchResult(
             query=query.text,
             mode=plan.mode,
             profile=plan.profile.name,
             hits=tuple(hits),
-            next_cursor=more,
-            truncated=len(hits) < len(page),
+            next_cursor=following.encode() if following else None,
+            truncated=len(hits) < len(places),
             lexical=lexical.leg,
             vector=vector.leg,
             revision=revision,
-            warnings=(*(_warning(found.problem) for found in (lexical, vector) if found.problem), *lexical.notes),
+            warnings=(
+                *(_warning(found.problem) for found in (lexical, vector) if found.problem),
+                *lexical.notes,
+                *([notice] if notice else []),
+                *warnings,
+            ),
             took_ms=round((time.perf_counter() - started) * 1000, 3),
             trace=trace,
         )
@@ -114,10 +122,9 @@ class Engine(Value):
         for name, cut in (("threshold", query.threshold), ("min_score", query.min_score)):
             if cut is not None and math.isnan(cut):  # nothing is above it: no cut but a mistake
                 raise UsageError(f"{name} must be a number, not {cut}", fix=f"--{name.replace('_', '-')} 0.5")
+        arrange.check(query.shape)
         mode = query.mode
-        fusion: Fusion = fusion_of(profile, query.alpha)
-        if mode != "hybrid":
-            fusion = Single("bm25" if mode == "lexical" else "cosine")
+        fusion = fusion_for(profile, mode, query.alpha)
         deadline = time.monotonic() + settings.deadline_s
         filled = replace(query, now=(query.now or self.today()) if profile.half_life_days else None)
         return Plan(filled, parse(query.text, settings), profile, fusion, mode, top, deadline)
@@ -140,7 +147,10 @@ class Engine(Value):
         )
         if skip_vector:
             return lexical, sat_out(skip_vector)
-        vector = VectorLeg(self.embedder(), self.embedder_problem()).find(snapshot, plan.parsed, where, depth)
+        made_by = snapshot.model  # the query is embedded by the model of the chunks
+        vector = VectorLeg(self.embedder(made_by), self.embedder_problem(made_by)).find(
+            snapshot, plan.parsed, where, depth
+        )
         if plan.mode == "vector" and vector.problem:
             raise vector.problem
         return lexical, vector
@@ -156,6 +166,39 @@ class Engine(Value):
             ranking = adjust.decay(ranking, paths.__getitem__, now=plan.query.now, half_life_days=half_life)
         return adjust.cut(ranking, threshold=plan.profile.threshold, min_score=plan.profile.min_score)
 
+    def arrange(
+        self, snapshot: Snapshot, plan: Plan, fused: Sequence[Fused], page: cursor.Cursor
+    ) -> tuple[Arranged, list[str]]:
+        """The order of the answer, and what to warn of. The reranker is asked for the first page alone."""
+        shape, settings = plan.query.shape, self.settings.rerank
+        opinions, warning = page.opinions, None
+        if not plan.query.cursor and fused and arrange.wants_reranker(shape, plan.profile):
+            from kb.search.rerank import ask
+
+            text, strict = plan.parsed.text, bool(shape.rerank)
+            opinions, warning = ask(snapshot, fused, text, settings, self.reranker, plan.deadline, strict=strict)
+        arranged = arrange.arrange(snapshot, fused, shape, opinions=opinions, weight=settings.weight)
+        return arranged, [warning] if warning else []
+
+    def _start(self, plan: Plan, revision: int) -> cursor.Cursor:
+        """Where this page begins: at the first place, or where its cursor says."""
+        settings = f"{plan.profile!r}{self.settings.rerank!r}"
+        question = cursor.fingerprint(replace(plan.query, mode=plan.mode), settings)
+        if plan.query.cursor:
+            return cursor.decode(plan.query.cursor, question=question, revision=revision)
+        return cursor.first(plan.top, revision, question)
+
+    def _show(
+        self, snapshot: Snapshot, plan: Plan, ranking: Sequence[Fused], places: Sequence[int], showing: Showing
+    ) -> list[Hit]:
+        """The hits at these places, or those of them that a budget has room for."""
+        if plan.query.budget is None:
+            return hydrate(snapshot, [(place + 1, ranking[place]) for place in places], showing)
+        from kb.search.budget import WINDOW, pack
+
+        page = [(place + 1, ranking[place]) for place in places[:WINDOW]]
+        return pack(hydrate(snapshot, page, showing), plan.query.budget)
+
     def _showing(self, plan: Plan, lexical: Found, vector: Found, snapshot: Snapshot) -> Showing:
         tier = lexical.leg.tier
         return Showing(
@@ -170,6 +213,8 @@ class Engine(Value):
             ),
             snippet_chars=self.settings.search.snippet_chars,
             is_stale=self.is_stale,
+            whole=plan.query.budget is not None,
+            parent=plan.query.shape.parent,
         )
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from kb.protocols import Snapshot
-from kb.search.fuse import Fused, Fusion, Ranked
+from kb.search.blend import Fusion
+from kb.search.fuse import Fused, Ranked
 from kb.search.legs import Found
 from kb.types import Filters, Query
 
@@ -44,7 +45,7 @@ def _leg(ranked: Ranked | None, contribution: float | None) -> dict[str, Any]:
 
 
 def _settings(fusion: Fusion) -> dict[str, Any]:
-    return {key: value for key, value in asdict(fusion).items() if key != "kind"}
+    return {key: value for key, value in asdict(fusion).items() if key not in ("kind", "evidence")}
 
 
 def _filters(snapshot: Snapshot, where: Filters) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Literal
 from kb.config import Profile
 from kb.types import Value
 
-ScoreKind = Literal["rrf", "rrf_normalized", "weighted", "bm25", "cosine"]
+ScoreKind = Literal["rrf", "rrf_normalized", "weighted", "calibrated", "bm25", "cosine"]
 DIGITS = 9  # scores are rounded once, here, so that a threshold copied from the output keeps its hit
 
 
@@ -33,6 +33,22 @@ class Fused(Value):
     vector: Ranked | None
     decay: float | None = None
     relevance: float = 0.0  # the score before decay
+    rerank: float | None = None  # what the reranker says, in [0, 1]
+    merged: tuple[str, ...] = ()  # with the neighbours that became part of it, in the order of the document
+
+    @classmethod
+    def of(
+        cls, chunk_id: str, score: float, normalized: float, raw: float | None, lexical: Leg | None, vector: Leg | None
+    ) -> Fused:
+        return cls(
+            chunk_id=chunk_id,
+            score=score,
+            normalized=normalized,
+            raw=raw,
+            lexical=lexical.get(chunk_id) if lexical else None,
+            vector=vector.get(chunk_id) if vector else None,
+            relevance=score,
+        )
 
     @property
     def order(self) -> tuple[float, float, str]:
@@ -68,11 +84,11 @@ class RRF(Value):
         legs = [(leg, weight) for leg, weight in zip((lexical, vector), self.weights, strict=True) if leg is not None]
         best = sum(weight / (self.k + 1) for _, weight in legs)
         fused = []
-        for chunk_id in _union(lexical, vector):
+        for chunk_id in union(lexical, vector):
             raw = sum(weight / (self.k + leg[chunk_id].rank) for leg, weight in legs if chunk_id in leg)
             normalized = round(raw / best, DIGITS)
             score = normalized if self.normalize else round(raw, DIGITS)
-            fused.append(_fused(chunk_id, score, normalized, round(raw, DIGITS), lexical, vector))
+            fused.append(Fused.of(chunk_id, score, normalized, round(raw, DIGITS), lexical, vector))
         return sorted(fused, key=lambda item: item.order)
 
     def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
@@ -100,14 +116,14 @@ class Weighted(Value):
     def fuse(self, lexical: Leg | None, vector: Leg | None) -> list[Fused]:
         keyword, cosine = self._shares(lexical is not None, vector is not None)
         fused = []
-        for chunk_id in _union(lexical, vector):
+        for chunk_id in union(lexical, vector):
             in_lexical = lexical.get(chunk_id) if lexical else None
             in_vector = vector.get(chunk_id) if vector else None
             score = (in_lexical.score * keyword if in_lexical else 0.0) + (
                 in_vector.score * cosine if in_vector else 0.0
             )
             score = round(score, DIGITS)
-            fused.append(_fused(chunk_id, score, min(1.0, score), None, lexical, vector))
+            fused.append(Fused.of(chunk_id, score, min(1.0, score), None, lexical, vector))
         return sorted(fused, key=lambda item: item.order)
 
     def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
@@ -134,18 +150,15 @@ class Single(Value):
 
     def fuse(self, lexical: Leg | None, vector: Leg | None) -> list[Fused]:
         leg = lexical if lexical is not None else vector or {}
-        found = [_fused(chunk_id, item.score, item.score, None, lexical, vector) for chunk_id, item in leg.items()]
+        found = [Fused.of(chunk_id, item.score, item.score, None, lexical, vector) for chunk_id, item in leg.items()]
         return sorted(found, key=lambda item: leg[item.chunk_id].rank)
 
     def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
         return (item.lexical.score if item.lexical else None, item.vector.score if item.vector else None)
 
 
-Fusion = RRF | Weighted | Single
-
-
 def fusion_of(profile: Profile, alpha: float | None) -> RRF | Weighted:
-    """The fusion that a profile names; an ``alpha`` given with the query wins over the profile's weights."""
+    """The fusion of ranks or scores that a profile names; an ``alpha`` of the query wins over the profile's weights."""
     alpha = profile.alpha if alpha is None else alpha
     if profile.fusion == "weighted":
         if alpha is not None:
@@ -160,19 +173,5 @@ def ranked(scores: Sequence[tuple[str, float]]) -> dict[str, Ranked]:
     return {chunk_id: Ranked(rank, score) for rank, (chunk_id, score) in enumerate(scores, start=1)}
 
 
-def _union(lexical: Leg | None, vector: Leg | None) -> list[str]:
+def union(lexical: Leg | None, vector: Leg | None) -> list[str]:
     return list(dict.fromkeys([*(lexical or ()), *(vector or ())]))
-
-
-def _fused(
-    chunk_id: str, score: float, normalized: float, raw: float | None, lexical: Leg | None, vector: Leg | None
-) -> Fused:
-    return Fused(
-        chunk_id=chunk_id,
-        score=score,
-        normalized=normalized,
-        raw=raw,
-        lexical=lexical.get(chunk_id) if lexical else None,
-        vector=vector.get(chunk_id) if vector else None,
-        relevance=score,
-    )

@@ -27,16 +27,22 @@ class Showing(Value):
     marker: Marker
     snippet_chars: int
     is_stale: IsStale
+    whole: bool = False  # with the whole texts, for a budget to choose from
+    parent: bool = False
 
 
-def hydrate(snapshot: Snapshot, page: Sequence[Fused], first_rank: int, showing: Showing) -> list[Hit]:
-    """The hits of one page, in order; ranks go on from page to page."""
-    chunks = snapshot.chunks([item.chunk_id for item in page])
+def hydrate(snapshot: Snapshot, page: Sequence[tuple[int, Fused]], showing: Showing) -> list[Hit]:
+    """The hits of one page with their ranks, in order; ranks go on from page to page."""
+    chunks = snapshot.chunks([name for _, item in page for name in item.merged or (item.chunk_id,)])
     documents = snapshot.documents(list(dict.fromkeys(chunk.doc_id for chunk in chunks.values())))
-    return [
-        _hit(item, rank, chunks[item.chunk_id], documents[chunks[item.chunk_id].doc_id], showing)
-        for rank, item in enumerate(page, start=first_rank)
+    hits = [
+        _hit(item, rank, chunks[item.chunk_id], documents[chunks[item.chunk_id].doc_id], showing) for rank, item in page
     ]
+    if showing.whole or showing.parent or any(item.merged for _, item in page):
+        from kb.search.context import widen
+
+        return widen(snapshot, hits, chunks, documents, whole=showing.whole, parent=showing.parent)
+    return hits
 
 
 def _hit(item: Fused, rank: int, stored: StoredChunk, document: StoredDocument, showing: Showing) -> Hit:
@@ -68,6 +74,7 @@ def _hit(item: Fused, rank: int, stored: StoredChunk, document: StoredDocument, 
         source=document.source,
         repo=document.repo,
         version=document.version,
+        merged=item.merged,
     )
 
 
@@ -82,4 +89,5 @@ def _retrieval(item: Fused, showing: Showing) -> Retrieval:
         vector_rank=item.vector.rank if item.vector else None,
         decay=item.decay,
         tier=showing.tiers.get(item.chunk_id, showing.tier) if item.lexical else None,
+        rerank_score=item.rerank,
     )

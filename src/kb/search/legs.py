@@ -15,7 +15,7 @@ from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import PAIRS_LEAST, ParsedQuery
 from kb.search.widen import notes, unknown, widen
 from kb.text import scripts, unreadable_share
-from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier, Value
+from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChunk, StoredDocument, Tier, Value, Vector
 
 # With weights and a min_score, a bm25 near zero would drop a good match: FTS5's idf collapses to 1e-6 for a word that
 # stands in half of the chunks, as every word does in a store of one or two. |b| is therefore taken as at least this
@@ -37,6 +37,8 @@ class Found(Value):
     tiers: Mapping[str, Tier] | None = None  # of the hits that another tier than ``leg.tier`` found
     notes: tuple[str, ...] = ()  # what a reader must be told
     also: tuple[str, ...] = ()  # words looked for that were not asked for
+    asked: LexicalQuery | None = None  # what the keyword leg looked for
+    vector: Vector = b""  # what the vector leg compared with
 
 
 def sat_out(reason: str | KBError) -> Found:
@@ -76,7 +78,7 @@ class LexicalLeg(Value):
         leg = Leg(snapshot.lexical_engine, True, asked.tier if found else None, len(shown), _ms(started))
         tiers: dict[str, Tier] = {hit.chunk_id: "fts" for hit in below}
         notes = wider.notes or (() if found else self._guesses(snapshot, query))
-        return Found(ranked(shown), leg, (*found, *below), tiers=tiers, notes=notes, also=wider.also)
+        return Found(ranked(shown), leg, (*found, *below), tiers=tiers, notes=notes, also=wider.also, asked=asked)
 
     def _first(self, query: ParsedQuery) -> LexicalQuery:
         if query.raw is None and (self.cjk == "words" or not query.cjk):
@@ -136,7 +138,7 @@ class VectorLeg(Value):
         found = snapshot.nearest(vector, where, limit)
         shown = [(hit.chunk_id, round(max(0.0, hit.score), DIGITS)) for hit in found]
         leg = Leg(snapshot.vector_engine, True, None, len(found), _ms(started))
-        return Found(ranked(shown), leg, tuple(found))
+        return Found(ranked(shown), leg, tuple(found), vector=vector)
 
 
 def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found | None:
@@ -144,8 +146,8 @@ def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found |
     if snapshot.model is None:
         return sat_out("the store has no vectors yet")
     if snapshot.model.label != info.label:
-        made_by = f"the vectors were made by {snapshot.model.label}, the configured model is {info.label}"
-        return sat_out(IndexMismatch(made_by, fix="kb add the folders again, which embeds anew"))
+        made_by = f"the vectors were made by {snapshot.model.label}, the model at hand is {info.label}"
+        return sat_out(IndexMismatch(made_by, fix="kb model set NAME, which embeds anew and answers meanwhile"))
     if unreadable_share(query.text, info.scripts) > UNREADABLE:
         others = ", ".join(sorted(scripts(query.text) - set(info.scripts)))
         return sat_out(f"the model {info.id} does not read this script ({others})")

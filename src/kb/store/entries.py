@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import mul
 
@@ -14,8 +14,11 @@ from kb.types import DOC_TYPES, TRUST_LEVELS, Entry, ModelInfo, StoredChunk, Vec
 UNIT = 2e-6  # the squared length of a float32 unit vector is nearer to 1 than this; others are scaled once, when stored
 
 
-def prepare(entry: Entry, model: ModelInfo | None) -> Entry:
-    """The entry as it will be stored: checked, tags once each, vectors of unit length (b"": nothing to compare)."""
+def prepare(entry: Entry, model: ModelInfo | None, held: Mapping[str, ModelInfo]) -> Entry:
+    """The entry as it will be stored: checked, tags once each, vectors of unit length (b"": nothing to compare).
+
+    All vectors are in ``by_model`` then, as far as they are of a model that the store holds.
+    """
     document = entry.document
     if document.type not in DOC_TYPES or document.trust not in TRUST_LEVELS:
         raise StoreError(f"{document.path!r} has an unknown type or trust", fix=f"types: {', '.join(DOC_TYPES)}")
@@ -29,8 +32,26 @@ def prepare(entry: Entry, model: ModelInfo | None) -> Entry:
         if not _is_text(tag):
             raise StoreError(f"the tag {tag!r} is not text", fix="use tags without lone surrogates")
     tags = tuple(dict.fromkeys(document.tags))
-    vectors = tuple(b"" if vector is None else unit(vector, model) for vector in entry.vectors)
-    return replace(entry, document=replace(document, tags=tags), vectors=vectors)
+    document = replace(document, tags=tags)
+    return replace(entry, document=document, vectors=(), by_model=_vectors(entry, model, held))
+
+
+def _vectors(
+    entry: Entry, model: ModelInfo | None, held: Mapping[str, ModelInfo]
+) -> dict[str, tuple[Vector | None, ...]]:
+    """What there is for each model: ``vectors`` are of the one that answers, where None is "nothing to compare"."""
+    of_answering = tuple(b"" if vector is None else unit(vector, model) for vector in entry.vectors)
+    found: dict[str, tuple[Vector | None, ...]] = {}
+    for label, vectors in entry.by_model.items():
+        if len(vectors) != len(entry.chunks):
+            raise IndexMismatch(
+                f"{entry.document.path!r} has {len(entry.chunks)} chunks, but {len(vectors)} vectors of {label}"
+            )
+        if label in held:  # another one may have been dropped meanwhile
+            found[label] = tuple(None if vector is None else unit(vector, held[label]) for vector in vectors)
+    if of_answering and model is not None:
+        found.setdefault(model.label, of_answering)
+    return found
 
 
 def _check_chunk(chunk: StoredChunk, ordinal: int, doc_id: str) -> None:
@@ -48,11 +69,11 @@ def unit(vector: Vector, model: ModelInfo | None) -> Vector:
     if not vector:
         return b""
     if model is None:
-        raise IndexMismatch("vectors came before the model that made them", fix="declare the model first: set_model")
+        raise no_model()
     if len(vector) != 4 * model.dimension:
         raise IndexMismatch(
             f"a vector of {len(vector) / 4:g} components, where {model.label} has {model.dimension}",
-            fix="kb add --rebuild",
+            fix="kb model status",
         )
     values = floats(vector)
     square = sum(map(mul, values, values))  # NaN and infinity come through
@@ -64,6 +85,10 @@ def unit(vector: Vector, model: ModelInfo | None) -> Vector:
     if norm < 1e-12:
         return b""
     return array("f", [value / norm for value in values]).tobytes()
+
+
+def no_model() -> IndexMismatch:
+    return IndexMismatch("vectors came before the model that made them", fix="declare the model first: set_model")
 
 
 def floats(vector: bytes) -> array[float]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kb.errors import NotFound, StaleCursor, StoreError
+from kb.models import Choice, Seat
 from kb.store import oracle
-from kb.store.entries import prepare, unit
+from kb.store.entries import no_model, prepare, unit
+from kb.store.memorymodels import Held, MemoryModels, State, known
 from kb.text import LEXICAL_VERSION
 from kb.types import (
     Candidate,
     CheckReport,
     Entry,
+    Extent,
     Filters,
     LexicalQuery,
     ModelInfo,
@@ -27,22 +30,14 @@ from kb.types import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """All of a store at one revision. It is replaced as a whole and never changed."""
-
-    revision: int = 0
-    model: ModelInfo | None = None
-    documents: dict[str, StoredDocument] = field(default_factory=dict)
-    chunks: dict[str, StoredChunk] = field(default_factory=dict)
-    vectors: dict[str, Vector] = field(default_factory=dict)  # by chunk id; b"": nothing to compare
-
-
 class MemorySnapshot:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, collection: str | None = None) -> None:
         self._state = state
+        self._held = state.held(collection)
         self.revision = state.revision
-        self.model = state.model
+        self.model = self._held.info if self._held else None
+        self.chosen = state.choice.store.chosen or state.choice.seat(collection).chosen
+        self.calibration = self._held.calibration if self._held else None
         self.lexical_engine = "memory"
         self.vector_engine = "memory"
         self.vocabulary = oracle.Words(self._corpus())
@@ -54,21 +49,28 @@ class MemorySnapshot:
     def nearest(self, vector: Vector, where: Filters, limit: int) -> list[Candidate]:
         query = unit(vector, self.model) if vector and self.model else b""
         corpus = self._corpus()
-        held = {name: found for name, found in self._state.vectors.items() if found}
+        held = {name: found for name, found in self._held.vectors.items() if found} if self._held else {}
         names = [chunk.chunk_id for chunk in oracle.passing(corpus, where) if chunk.chunk_id in held]
         return _best({name: oracle.cosine(query, held[name]) for name in names} if query else {}, limit)
 
     def cosines(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         query = unit(vector, self.model) if vector and self.model else b""
-        held = {name: self._state.vectors.get(name) for name in chunk_ids}
+        vectors = self._held.vectors if self._held else {}
+        held = {name: vectors.get(name) for name in chunk_ids}
         found = {name: oracle.cosine(query, held_one) for name, held_one in held.items() if held_one} if query else {}
         return {candidate.chunk_id: candidate.score for candidate in _best(found, len(found))}
+
+    def extents(self, chunk_ids: Sequence[str]) -> dict[str, Extent]:
+        return oracle.extents(self._corpus(), chunk_ids)
 
     def _corpus(self) -> oracle.Corpus:
         return oracle.Corpus(self._state.documents, list(self._state.chunks.values()))
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         return {name: self._state.chunks[name] for name in chunk_ids if name in self._state.chunks}
+
+    def vectors_of(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        return {name: found for name in chunk_ids if self._held and (found := self._held.vectors.get(name))}
 
     def documents(self, doc_ids: Sequence[str]) -> dict[str, StoredDocument]:
         return {name: self._state.documents[name] for name in doc_ids if name in self._state.documents}
@@ -96,16 +98,18 @@ class MemoryStore:
         self._state: State | None = State()
         self._read_only = read_only
         self._lock = threading.RLock()
+        self.models = MemoryModels(self._open, self._change)
 
     @contextmanager
-    def snapshot(self) -> Iterator[MemorySnapshot]:
-        yield MemorySnapshot(self._open())
+    def snapshot(self, collection: str | None = None) -> Iterator[MemorySnapshot]:
+        yield MemorySnapshot(self._open(), collection)
 
     def put(self, entries: Iterable[Entry]) -> int:
         wanted = list(entries)
         with self._lock:
             state = self._writable()
-            for entry in [prepare(entry, state.model) for entry in wanted]:
+            held, infos = state.held(), {label: each.info for label, each in state.models.items()}
+            for entry in [prepare(entry, held.info if held else None, infos) for entry in wanted]:
                 state = _with(state, entry)
             self._state = replace(state, revision=state.revision + len(wanted))
             return self._state.revision
@@ -119,32 +123,38 @@ class MemoryStore:
             return len(gone)
 
     def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:
-        state, wanted = self._open(), set(embed_hashes)
-        pairs = [
-            (c.embed_hash, state.vectors[c.chunk_id]) for c in state.chunks.values() if c.chunk_id in state.vectors
-        ]
-        blank_first = sorted((pair for pair in pairs if pair[0] in wanted), key=lambda pair: pair[1] != b"")
-        return dict(blank_first)
+        state = self._open()
+        held = state.held()
+        return known(state, held.info.label, embed_hashes) if held else {}
 
     def set_model(self, model: ModelInfo) -> None:
         with self._lock:
             state = self._writable()
-            if state.model != model:
-                self._state = replace(state, model=model, vectors={}, revision=state.revision + 1)
+            held = state.held()
+            if held is None or held.info != model:
+                choice, models = Choice(Seat(model.label)), {model.label: Held(model)}
+                self._state = replace(state, choice=choice, models=models, revision=state.revision + 1)
 
     def fill(self, vectors: Mapping[str, Vector]) -> int:
         with self._lock:
             state = self._writable()
-            units = {name: unit(vector, state.model) for name, vector in vectors.items()}
-            new = {n: v for n, v in units.items() if n in state.chunks and n not in state.vectors}
+            held = state.held()
+            if held is None:
+                if vectors:
+                    raise no_model()
+                return len(state.chunks)
+            units = {name: unit(vector, held.info) for name, vector in vectors.items()}
+            new = {n: v for n, v in units.items() if n in state.chunks and n not in held.vectors}
             if new:
-                state = replace(state, vectors={**state.vectors, **new}, revision=state.revision + 1)
-                self._state = state
-            return len(state.chunks) - len(state.vectors)
+                held = replace(held, vectors={**held.vectors, **new})
+                models = {**state.models, held.info.label: held}
+                self._state = replace(state, models=models, revision=state.revision + 1)
+            return len(state.chunks) - len(held.vectors)
 
     def status(self) -> Status:
         state = self._open()
-        model = state.model
+        held = state.held()
+        model, vectors = (held.info, held.vectors) if held else (None, {})
         documents = sorted(state.documents.values(), key=_place)
         return Status(
             location="memory:",
@@ -153,11 +163,11 @@ class MemoryStore:
             revision=state.revision,
             documents=len(documents),
             chunks=len(state.chunks),
-            vectors=sum(map(bool, state.vectors.values())),
+            vectors=sum(map(bool, vectors.values())),
             bytes=0,
             model=model,
             embedder=None,
-            pending=len(state.chunks) - len(state.vectors),
+            pending=len(state.chunks) - len(vectors),
             by_type=Counter(sorted(document.type for document in documents)),
             by_collection=Counter(document.collection for document in documents),
             tags=Counter(sorted(tag for document in documents for tag in document.tags)),
@@ -172,6 +182,10 @@ class MemoryStore:
 
     def close(self) -> None:
         self._state = None
+
+    def _change(self, change: Callable[[State], State]) -> None:
+        with self._lock:
+            self._state = change(self._writable())
 
     def _open(self) -> State:
         if self._state is None:
@@ -190,12 +204,16 @@ def _with(state: State, entry: Entry) -> State:
     state = _without(state, {document.doc_id, *same_place})
     if any(chunk.chunk_id in state.chunks for chunk in entry.chunks):
         raise StoreError(f"a chunk id of {document.path!r} belongs to another document", fix="kb check")
-    vectors = dict(zip((chunk.chunk_id for chunk in entry.chunks), entry.vectors, strict=False))
+    models = dict(state.models)
+    for label, vectors in entry.by_model.items():
+        pairs = zip((chunk.chunk_id for chunk in entry.chunks), vectors, strict=True)
+        new = {name: vector for name, vector in pairs if vector is not None}
+        models[label] = replace(models[label], vectors={**models[label].vectors, **new})
     return replace(
         state,
         documents={**state.documents, document.doc_id: document},
         chunks={**state.chunks, **{chunk.chunk_id: chunk for chunk in entry.chunks}},
-        vectors={**state.vectors, **{name: vector or b"" for name, vector in vectors.items()}},
+        models=models,
     )
 
 
@@ -205,7 +223,10 @@ def _without(state: State, doc_ids: set[str]) -> State:
         state,
         documents={name: document for name, document in state.documents.items() if name not in doc_ids},
         chunks=chunks,
-        vectors={name: vector for name, vector in state.vectors.items() if name in chunks},
+        models={
+            label: replace(held, vectors={name: vector for name, vector in held.vectors.items() if name in chunks})
+            for label, held in state.models.items()
+        },
     )
 
 

@@ -38,7 +38,7 @@ from kb.store.wording import (
     words,
 )
 from kb.text import has_cjk, index_text
-from kb.types import TRUST_LEVELS, Filters, LexicalQuery, StoredChunk, StoredDocument, Term
+from kb.types import TRUST_LEVELS, Extent, Filters, LexicalQuery, StoredChunk, StoredDocument, Term
 from kb.wordtext import in_expression
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
@@ -75,6 +75,18 @@ def match(corpus: Corpus, query: LexicalQuery, allowed: Sequence[StoredChunk]) -
 def _fts(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
     rows = {chunk.chunk_id: tuple(map(_stems, corpus.words(chunk))) for chunk in corpus.chunks}
     return bm25(rows, WEIGHTS, fts_phrases(query), every=query.join == "all")
+
+
+def extents(corpus: Corpus, chunk_ids: Sequence[str]) -> dict[str, Extent]:
+    sizes = {chunk.chunk_id: _size(tuple(map(_stems, corpus.words(chunk)))) for chunk in corpus.chunks}
+    average = (sum(sizes.values()) / len(sizes) if sizes else 0.0) or 1.0
+    siblings = Counter(chunk.doc_id for chunk in corpus.chunks)
+    wanted = set(chunk_ids)
+    return {
+        chunk.chunk_id: Extent(chunk.doc_id, round(sizes[chunk.chunk_id] / average, 9), siblings[chunk.doc_id])
+        for chunk in corpus.chunks
+        if chunk.chunk_id in wanted
+    }
 
 
 class Words:

@@ -13,11 +13,11 @@ from kb.text import has_cjk, index_text
 from kb.types import LexicalQuery, StoredChunk, StoredDocument, Term
 from kb.wordtext import in_place, open_end, parts, path_words, separate
 
-# Weights of the fields of the word index in bm25. Origin of the first two: common practice for documentation search
-# (title above heading above text). Path 1 (against 0: +.018 nDCG@10 on k8s-anchors-en) and parts of names .2 (1 costs
-# .006 there, .05 and 1 cost .002 on cosqa) were measured, see docs/decisions/006-words.md.
+# Weights of the fields of the word index in bm25. Origin of the first three: common practice for documentation search
+# (title above heading above text), measured. Parts of names .2: 1 costs .006 nDCG@10 on k8s-anchors-en, .05 and 1 cost
+# .002 on cosqa. See docs/decisions/006-words.md.
 FIELDS = ("title", "heading", "path", "body", "parts", "stems")
-WEIGHTS = (3.0, 2.0, 1.0, 1.0, 0.2, 1.0)
+WEIGHTS = (4.0, 3.0, 2.0, 1.0, 0.2, 1.0)
 PLAIN_WEIGHTS = (3.0, 2.0, 1.0)  # of title, headings and body among trigrams and substrings
 AS_WRITTEN = 4  # fields that hold words as somebody wrote them
 SHORT = 3  # a trigram index cannot see words of fewer characters
@@ -78,13 +78,20 @@ def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, ...
     """What the word index reads of a chunk, field by field."""
     words = chunk_words(stored, document.lang)
     return (
-        title_words(document) or title_index(document),
+        ""
+        if _is_first_line(title_index(document), stored.chunk.text)
+        else title_words(document) or title_index(document),
         words.heading or heading_index(stored),
         path_words(document.path),
         index_text(stored.chunk.text) if words.body is None else words.body,
         words.parts or "",
         words.stems or "",
     )
+
+
+def _is_first_line(title: str, text: str) -> bool:
+    """A title that is only the first line of a text counts once, not twice: code, and notes without a heading."""
+    return text.startswith(title) and text[len(title) : len(title) + 1] in ("", "\n", "\r")
 
 
 def is_cjk(title: str, heading: str, body: str) -> bool:

@@ -15,11 +15,11 @@ from typing import Any
 import apsw
 
 from kb.errors import StoreCorrupt
-from kb.store.sqlite import schema, vectorcheck, vectors, where, words
+from kb.store import choice as choices
+from kb.store.sqlite import generations, schema, vectorcheck, vectors, where, words
 from kb.store.sqlite.connect import Place, missing, reader, recognise, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, checksum, to_chunk, unpack
-from kb.store.sqlite.snapshot import to_model
 from kb.text import index_text
 from kb.types import DOC_TYPES, TRUST_LEVELS, CheckReport, Problem
 
@@ -80,9 +80,12 @@ def _guarded(test: Check, connection: apsw.Connection) -> list[Problem]:
 
 
 def _counts(connection: apsw.Connection) -> dict[str, int]:
-    tables = ("documents", "chunks", "tags", "chunks_fts_docsize", "chunks_trigram_docsize", "vectors_rowids", "blanks")
+    tables = ("documents", "chunks", "tags", "chunks_fts_docsize", "chunks_trigram_docsize", "blanks", "models")
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
-    return {name: int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in tables if name in there}
+    found = {name: int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in tables if name in there}
+    held = [name for name in sorted(there) if re.fullmatch(r"vectors(_\d+)?_rowids", name)]
+    found["vectors_rowids"] = sum(int(connection.execute(f"SELECT count(*) FROM {name}").get) for name in held)
+    return found
 
 
 # ---------------------------------------------------------------- the checks
@@ -118,21 +121,35 @@ def _meta(connection: apsw.Connection) -> Iterator[Problem]:
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     if not isinstance(meta.get("revision"), int) or meta["revision"] < 0:
         yield Problem("meta", f"the revision is {meta.get('revision')!r}")
-    known = readable_model(meta)
-    if not known:
-        yield Problem("meta", f"the model is {meta.get('model', 'missing')!r}")
-    if meta.get("vectors") not in ("none", "ready", "leftovers", "stale"):
-        yield Problem("meta", f"the state of the vectors is {meta.get('vectors')!r}")
-    elif known and meta["vectors"] == "none" and meta["model"] is not None:
-        yield Problem("meta", "there is a model, but its vectors are said not to be there")
+    yield from _choice(connection, meta)
 
 
-def readable_model(meta: Mapping[str, Any]) -> bool:
+def _choice(connection: apsw.Connection, meta: Mapping[str, Any]) -> Iterator[Problem]:
+    bad = unreadable_models(connection)
+    for number in bad:
+        yield Problem("meta", f"the model of number {number} is not readable")
     try:
-        to_model(meta["model"])
-    except (KeyError, TypeError, ValueError):
-        return False
-    return True
+        named = choices.labels(choices.from_json(meta["choice"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        yield Problem("meta", f"the choice of models is {meta.get('choice', 'missing')!r}")
+        return
+    gone = named - {row[0] for row in connection.execute("SELECT label FROM models")}
+    if gone:
+        yield Problem("meta", f"the store is to use models that it does not hold: {', '.join(sorted(gone))}")
+
+
+def unreadable_models(connection: apsw.Connection) -> list[int]:
+    found = []
+    for row in connection.execute(f"SELECT label, {generations.ROW[7:]} ORDER BY id").fetchall():
+        try:
+            generation = generations.to_generation(row[1:])
+            fine = generation.info.label == row[0] and generation.state in ("ready", "leftovers", "stale")
+            fine = fine and generation.info.dimension > 0
+        except (KeyError, TypeError, ValueError):
+            fine = False
+        if not fine:
+            found.append(int(row[1]))
+    return found
 
 
 def _orphan(connection: apsw.Connection) -> Iterator[Problem]:

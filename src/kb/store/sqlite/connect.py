@@ -50,6 +50,11 @@ class Place:
     def lock(self) -> Path:
         return self.folder / "write.lock"
 
+    @property
+    def builder(self) -> Path:
+        """Held by the process that embeds for a change of the model."""
+        return self.folder / "model.lock"
+
     def identity(self) -> tuple[int, int]:
         """Which file it is, to notice when it has been replaced or deleted underneath."""
         try:
@@ -128,7 +133,7 @@ def tighten(place: Place) -> None:
     """Nobody else may read: 0700 for the folder (if all in it is ours), 0600 for the files."""
     ours = True
     for entry in os.scandir(place.folder):
-        if entry.name.startswith(("kb.db", "write.lock", "backup-", "quarantine-")):
+        if entry.name.startswith(("kb.db", "write.lock", "model.lock", "backup-", "quarantine-")):
             if entry.stat().st_mode & 0o077:
                 os.chmod(entry.path, 0o700 if entry.is_dir() else 0o600)
         else:

@@ -35,6 +35,22 @@ def lease(path: Path, wait_s: float) -> Iterator[None]:
         os.close(handle)
 
 
+def holder(path: Path) -> int | None:
+    """The process that holds a lease now, 0 where it does not say."""
+    try:
+        handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+    try:
+        if _try(handle):
+            _unlock(handle)
+            return None
+        text = os.read(handle, 32).decode("ascii", "replace").strip()
+        return int(text) if text.isdigit() else 0
+    finally:
+        os.close(handle)
+
+
 def _acquire(handle: int, wait_s: float) -> None:
     end = time.monotonic() + wait_s
     while not _try(handle):

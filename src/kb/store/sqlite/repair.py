@@ -12,8 +12,10 @@ from pathlib import Path
 import apsw
 
 from kb.errors import StoreCorrupt, StoreError
-from kb.store.sqlite import salvage, vectorcheck, vectors, where, words, write
-from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, readable_model, reference
+from kb.models import Choice, Seat
+from kb.store import choice as choices
+from kb.store.sqlite import generations, salvage, vectorcheck, vectors, where, words
+from kb.store.sqlite.check import FTS, SQL_TESTS, check, inspect, reference, unreadable_models
 from kb.store.sqlite.connect import Place, writer
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document, unpack
@@ -78,7 +80,7 @@ def _schema(connection: apsw.Connection) -> list[str]:
             continue
         if name in there:
             connection.execute(f"DROP {there[name]} {name}")
-        if not sql.startswith("CREATE TABLE") or name in ("blanks",):
+        if not sql.startswith("CREATE TABLE") or name in ("blanks", "models"):
             connection.execute(sql)
         mended.append(name)
     for table, _ in FTS.values():
@@ -90,12 +92,17 @@ def _meta(connection: apsw.Connection) -> list[str]:
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     if not isinstance(meta.get("revision"), int) or meta["revision"] < 0:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (int(datetime.now(UTC).timestamp()),))
-    if not readable_model(meta):
-        meta["model"] = None  # whose vectors these are is no longer known: the next add makes them anew
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', NULL)")
-    if meta.get("vectors") not in ("ready", "leftovers", "stale"):
-        state = "none" if meta["model"] is None else "ready" if write.has_table(connection) else "stale"
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (state,))
+    lost = unreadable_models(connection)
+    for number in lost:  # whose vectors these are is no longer known: they are made anew
+        connection.execute("DELETE FROM models WHERE id = ?", (number,))
+        connection.execute("DELETE FROM blanks WHERE model = ?", (number,))
+        connection.execute(f"DROP TABLE IF EXISTS {generations.table_of(number)}")
+    held = [row[0] for row in connection.execute("SELECT label FROM models ORDER BY id").fetchall()]
+    try:
+        choice = choices.forget(choices.from_json(meta["choice"]), held)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        choice = Choice(Seat(held[0])) if len(held) == 1 else Choice()
+    generations.save_choice(connection, choice)
     return ["meta: revision and state set again"]
 
 
@@ -103,6 +110,7 @@ def _orphan(connection: apsw.Connection) -> list[str]:
     connection.execute("DELETE FROM tags WHERE document NOT IN (SELECT id FROM documents)")
     connection.execute("DELETE FROM chunks WHERE document NOT IN (SELECT id FROM documents)")
     connection.execute("DELETE FROM blanks WHERE chunk NOT IN (SELECT id FROM chunks)")
+    connection.execute("DELETE FROM blanks WHERE model NOT IN (SELECT id FROM models)")
     return ["orphan: rows that belonged to nothing are gone"]
 
 
@@ -113,23 +121,25 @@ def _words(connection: apsw.Connection) -> list[str]:
 
 def _vector(connection: apsw.Connection) -> list[str]:
     """Keep every vector that is sound and belongs to a chunk; the others wait for the embedder again."""
-    model = write.model_of(connection)
-    good: dict[int, bytes] = {}
-    if model is not None and write.has_table(connection):
-        chunks = {row[0] for row in connection.execute("SELECT id FROM chunks")}
-        right = {number for number, fault in vectorcheck.faults(connection, model.dimension) if fault is None}
-        for _, _, number, vector in vectorcheck.slots(connection, model.dimension):
-            if number in chunks & right:
-                good[number] = vector
-    connection.execute("DROP TABLE IF EXISTS vectors")
-    if model is None:
-        write.set_state(connection, "none")
-        return ["vector: dropped, as no model is known"]
-    write.create_table(connection, model)
-    write.set_state(connection, "ready")
-    connection.executemany("DELETE FROM blanks WHERE chunk = ?", [(number,) for number in good])
-    write.store_vectors(connection, good.items())
-    return [f"vector: {len(good)} kept, the others wait to be embedded"]
+    every = generations.every(connection)
+    for name in vectorcheck.stray(connection, every):
+        connection.execute(f'DROP TABLE "{name}"')
+    done = []
+    for generation in every:
+        good: dict[int, bytes] = {}
+        if generation.counts and generations.has_table(connection, generation):
+            chunks = {row[0] for row in connection.execute("SELECT id FROM chunks")}
+            right = {number for number, fault in vectorcheck.faults(connection, generation) if fault is None}
+            for _, _, number, vector in vectorcheck.slots(connection, generation):
+                if number in chunks & right:
+                    good[number] = vector
+        generations.create_table(connection, generation)
+        generations.set_state(connection, generation, "ready")
+        blank = "DELETE FROM blanks WHERE model = ? AND chunk = ?"
+        connection.executemany(blank, [(generation.number, number) for number in good])
+        generations.store_vectors(connection, generation, good.items())
+        done.append(f"vector: {len(good)} of {generation.info.label} kept, the others wait to be embedded")
+    return done or ["vector: dropped, as no model is known"]
 
 
 def _indexes(connection: apsw.Connection) -> list[str]:
@@ -171,9 +181,8 @@ def _put_aside(connection: apsw.Connection, place: Place) -> str:
 def _delete(connection: apsw.Connection, documents: str) -> None:
     among = "(SELECT value FROM json_each(?))"
     chunks = f"(SELECT id FROM chunks WHERE document IN {among})"
-    if write.usable(connection):
-        held = connection.execute(f"SELECT rowid FROM vectors_rowids WHERE rowid IN {chunks}", (documents,)).fetchall()
-        connection.executemany("DELETE FROM vectors WHERE rowid = ?", held)
+    for generation in generations.every(connection):
+        generations.drop_vectors(connection, generation, documents)
     connection.execute(f"DELETE FROM blanks WHERE chunk IN {chunks}", (documents,))
     for table, column in (("tags", "document"), ("chunks", "document"), ("documents", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} IN {among}", (documents,))

@@ -11,11 +11,12 @@ from pathlib import Path
 import apsw
 
 from kb.errors import KBError
-from kb.store.sqlite import write
+from kb.store.sqlite import generations, write
 from kb.store.sqlite.connect import Place, writer
+from kb.store.sqlite.generations import Generation
 from kb.store.sqlite.rows import CHUNK, DOCUMENT, checksum, to_chunk, to_document
 from kb.store.sqlite.vectors import read as read_vectors
-from kb.types import Entry, ModelInfo
+from kb.types import Entry
 
 
 def renew(place: Place, folder: Path) -> str:
@@ -58,14 +59,15 @@ def _entries(damaged: Path, target: apsw.Connection) -> Iterator[Entry]:
         source.close()
 
 
-def _model(source: apsw.Connection, target: apsw.Connection) -> ModelInfo | None:
+def _model(source: apsw.Connection, target: apsw.Connection) -> Generation | None:
+    """The model that answers: its vectors are saved, those of others are made again when they are wanted again."""
     with suppress(apsw.Error, ValueError, TypeError, KeyError):
-        model = write.model_of(source)
+        generation = generations.answering(source)
         revision = source.execute("SELECT value FROM meta WHERE key = 'revision'").get
         target.execute("UPDATE meta SET value = ? WHERE key = 'revision'", (int(revision),))
-        if model is not None:
-            write.set_model(target, model)
-        return model
+        if generation is not None:
+            write.set_model(target, generation.info)
+        return generation
     return None
 
 
@@ -84,7 +86,7 @@ def _numbers(source: apsw.Connection) -> list[int]:
     return sorted(found)
 
 
-def _entry(source: apsw.Connection, number: int, model: ModelInfo | None) -> Entry | None:
+def _entry(source: apsw.Connection, number: int, model: Generation | None) -> Entry | None:
     """A document with all its chunks, or nothing: half a document would be a lie."""
     try:
         row = source.execute(f"SELECT {DOCUMENT} FROM documents d WHERE d.id = ?", (number,)).fetchone()
@@ -100,7 +102,8 @@ def _entry(source: apsw.Connection, number: int, model: ModelInfo | None) -> Ent
     except (apsw.Error, ValueError, TypeError, IndexError):
         return None
     with suppress(apsw.Error, ValueError, TypeError):
-        held = dict(read_vectors(source, [row[15] for row in rows])) if model else {}
+        numbers = [row[15] for row in rows]
+        held = dict(read_vectors(source, model.table, model.info.dimension, numbers)) if model else {}
         if len(held) == len(rows):
             return replace(entry, vectors=tuple(held[row[15]] for row in rows))
     return entry

@@ -117,8 +117,12 @@ ALTER TABLE chunks ADD COLUMN stems TEXT; -- of languages other than English
 ALTER TABLE chunks ADD COLUMN stem_lang TEXT;
 CREATE INDEX chunks_by_stems ON chunks(stem_lang) WHERE stem_lang IS NOT NULL;
 
+-- A title that is only the first line of this text counts once, not twice.
 CREATE VIEW chunks_words(id, title, heading, path, body, parts, stems) AS
-  SELECT c.id, coalesce(d.title_words, d.title_index), coalesce(c.heading_words, c.heading_index), d.path_words,
+  SELECT c.id, CASE WHEN substr(c.text, 1, length(d.title_index)) = d.title_index
+    AND substr(c.text, length(d.title_index) + 1, 1) IN ('', char(10), char(13)) THEN ''
+    ELSE coalesce(d.title_words, d.title_index) END,
+    coalesce(c.heading_words, c.heading_index), d.path_words,
     coalesce(c.word_text, c.search_text, c.text), coalesce(c.parts, ''), coalesce(c.stems, '')
   FROM chunks c JOIN documents d ON d.id = c.document;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, parts, stems, content='chunks_words',
@@ -160,8 +164,31 @@ def _fill(connection: apsw.Connection) -> None:
         words.fill(connection)
 
 
+# Several models at a time (docs/decisions/008-model-change.md). Vectors of model n are in the table `vectors_<n>`, of
+# the first in `vectors`; which of them answers where is the JSON of `choice`.
+V3 = """
+CREATE TABLE models(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, label TEXT NOT NULL UNIQUE, info TEXT NOT NULL,
+  state TEXT NOT NULL, -- of its table: ready, leftovers (rows of deleted chunks in it) or stale (it has to be made)
+  rate REAL, problem TEXT, calibration TEXT);
+INSERT INTO models(id, label, info, state)
+  SELECT 1, (m.value ->> 'id') || '@' || (m.value ->> 'revision'), m.value, v.value
+  FROM meta m, meta v WHERE m.key = 'model' AND v.key = 'vectors' AND m.value IS NOT NULL;
+INSERT INTO meta
+  SELECT 'choice', json_object('store', json_array(max(label), NULL, NULL, 0), 'collections', json('{}')) FROM models;
+DELETE FROM meta WHERE key IN ('model', 'vectors');
+
+ALTER TABLE blanks RENAME TO blanks_before;
+CREATE TABLE blanks(
+  model INTEGER NOT NULL REFERENCES models(id) ON DELETE CASCADE,
+  chunk INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE, PRIMARY KEY(model, chunk)) WITHOUT ROWID;
+INSERT INTO blanks SELECT 1, chunk FROM blanks_before WHERE EXISTS (SELECT 1 FROM models);
+DROP TABLE blanks_before;
+CREATE INDEX blanks_by_chunk ON blanks(chunk);
+"""
+
 Step = str | Callable[["apsw.Connection"], None]
-MIGRATIONS: tuple[tuple[Step, ...], ...] = ((V1 + V1_TRIGGERS,), (V2, _fill, V2_TRIGGERS))
+MIGRATIONS: tuple[tuple[Step, ...], ...] = ((V1 + V1_TRIGGERS,), (V2, _fill, V2_TRIGGERS), (V3,))
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

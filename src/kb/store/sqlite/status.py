@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import apsw
 
+from kb.store.sqlite import generations
 from kb.store.sqlite.connect import Place
 from kb.store.sqlite.rows import unpack
-from kb.store.sqlite.write import model_of, pending, state_of
 from kb.text import LEXICAL_VERSION
 from kb.types import Status
 
@@ -23,9 +23,11 @@ def status(connection: apsw.Connection, place: Place) -> Status:
     def one(statement: str) -> int:
         return int(connection.execute(statement).get or 0)
 
-    model = model_of(connection)
-    counted = state_of(connection) in ("ready", "leftovers")
-    held = "SELECT count(*) FROM vectors_rowids WHERE rowid IN (SELECT id FROM chunks)"
+    generation = generations.answering(connection)
+    model = generation.info if generation else None
+    vectors = 0
+    if generation is not None and generation.counts:
+        vectors = one(f"SELECT count(*) FROM {generation.table}_rowids WHERE rowid IN (SELECT id FROM chunks)")
     return Status(
         location=str(place.folder),
         engine="sqlite",
@@ -33,11 +35,11 @@ def status(connection: apsw.Connection, place: Place) -> Status:
         revision=one("SELECT value FROM meta WHERE key = 'revision'"),
         documents=one("SELECT count(*) FROM documents"),
         chunks=one("SELECT count(*) FROM chunks"),
-        vectors=one(held) if counted else 0,
+        vectors=vectors,
         bytes=_bytes(place),
         model=model,
         embedder=None,
-        pending=pending(connection),
+        pending=generations.pending(connection, generation) if generation else one("SELECT count(*) FROM chunks"),
         by_type=_counts(connection, BY_TYPE),
         by_collection=_counts(connection, BY_COLLECTION),
         tags=_counts(connection, BY_TAG),

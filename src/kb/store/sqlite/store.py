@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
 from kb.errors import StoreError
-from kb.store.entries import batches
+from kb.store.entries import batches, no_model
+from kb.store.sqlite import generations, write
 from kb.store.sqlite import vectors as legs
-from kb.store.sqlite import write
 from kb.store.sqlite.connect import BUSY_MS, Place, Pool, prepare, writer
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.scrub import scrub
 from kb.store.sqlite.snapshot import SQLiteSnapshot
 from kb.store.sqlite.status import status
+from kb.store.sqlite.write import next_revision
 from kb.types import CheckReport, Entry, ModelInfo, Status, Vector
+
+if TYPE_CHECKING:
+    from kb.store.sqlite.models import SQLiteModels
 
 WAIT_S = 30.0  # for another writer
 FOLD_MS = (
@@ -46,6 +50,7 @@ class SQLiteStore:
         self._leg = legs.Vectors(vector_engine)
         self._writing = threading.RLock()
         self._writer: apsw.Connection | None = None
+        self._models: SQLiteModels | None = None
         self._dropped = False  # whether something of a removed text may be left in the file
         with typed():
             prepare(self._place, create=create and not read_only, wait_s=wait_s)
@@ -55,14 +60,14 @@ class SQLiteStore:
     # ------------------------------------------------------------ reading
 
     @contextmanager
-    def snapshot(self) -> Iterator[SQLiteSnapshot]:
+    def snapshot(self, collection: str | None = None) -> Iterator[SQLiteSnapshot]:
         with typed():
             pool = self._current()
             connection = pool.take()
             sound = False
             try:
                 connection.execute("BEGIN")
-                yield SQLiteSnapshot(connection, self._leg)
+                yield SQLiteSnapshot(connection, self._leg, collection)
                 sound = True
             except apsw.Error:
                 raise
@@ -77,11 +82,21 @@ class SQLiteStore:
     def vectors(self, embed_hashes: Sequence[str]) -> dict[str, Vector]:
         """``b""`` where it is known that there is nothing to compare."""
         with self._reading() as connection:
-            return _known(connection, list(dict.fromkeys(embed_hashes)))
+            generation = generations.answering(connection)
+            return generations.known(connection, generation, embed_hashes) if generation else {}
 
     def status(self) -> Status:
         with self._reading() as connection:
             return status(connection, self._place)
+
+    @property
+    def models(self) -> SQLiteModels:
+        """Changing the model without a pause."""
+        if self._models is None:
+            from kb.store.sqlite.models import SQLiteModels  # not part of a search
+
+            self._models = SQLiteModels(self._reading, self._write, self._place)
+        return self._models
 
     # ------------------------------------------------------------ writing
 
@@ -90,7 +105,7 @@ class SQLiteStore:
         for batch in batches(entries, chunks=write.BATCH_CHUNKS):  # collected before the lock is taken
             with self._write() as connection:
                 write.put(connection, batch)
-                revision = _next_revision(connection, len(batch))
+                revision = next_revision(connection, len(batch))
         if revision is not None:
             return revision
         with self.snapshot() as snapshot:
@@ -101,7 +116,7 @@ class SQLiteStore:
         with self._write() as connection:
             count = write.remove(connection, wanted)
             if count:
-                _next_revision(connection, count)
+                next_revision(connection, count)
         if count:
             self._dropped = True
             self._fold()  # so that nothing of the text stays in the log either
@@ -109,17 +124,23 @@ class SQLiteStore:
 
     def set_model(self, model: ModelInfo) -> None:
         with self._write() as connection:
-            if write.model_of(connection) != model:
+            present = generations.answering(connection)
+            if present is None or present.info != model:
                 write.set_model(connection, model)
-                _next_revision(connection)
+                next_revision(connection)
 
     def fill(self, vectors: Mapping[str, Vector]) -> int:
         with self._write() as connection:
+            generation = generations.answering(connection)
+            if generation is None:
+                if vectors:
+                    raise no_model()
+                return int(connection.execute("SELECT count(*) FROM chunks").get)
             before = connection.total_changes()
-            write.fill(connection, vectors)
+            write.fill(connection, generation, vectors, "chunk_id")
             if connection.total_changes() != before:
-                _next_revision(connection)
-            return write.pending(connection)
+                next_revision(connection)
+            return generations.pending(connection, generation)
 
     def check(self, *, repair: bool = False) -> CheckReport:
         from kb.store.sqlite import check as checks  # neither is part of a search
@@ -206,24 +227,3 @@ class SQLiteStore:
     def _refuse_read_only(self) -> None:
         if self._read_only:
             raise StoreError("the store was opened for reading only", fix="open it without read_only")
-
-
-def _next_revision(connection: apsw.Connection, documents: int = 1) -> int:
-    """It counts documents, not transactions: how many share one depends on the clock, and answers should not."""
-    statement = "UPDATE meta SET value = value + ? WHERE key = 'revision' RETURNING value"
-    return int(connection.execute(statement, (documents,)).fetchall()[0][0])
-
-
-def _known(connection: apsw.Connection, hashes: list[str]) -> dict[str, Vector]:
-    if write.state_of(connection) not in ("ready", "leftovers"):
-        return {}
-    among = "c.embed_hash IN (SELECT value FROM json_each(:hashes))"
-    bindings = {"hashes": json.dumps(hashes)}
-    blank = f"SELECT DISTINCT c.embed_hash FROM chunks c JOIN blanks b ON b.chunk = c.id WHERE {among}"
-    found = {row[0]: b"" for row in connection.execute(blank, bindings)}
-    held = (
-        "SELECT c.embed_hash, min(c.id) FROM chunks c JOIN vectors_rowids r ON r.rowid = c.id "
-        f"WHERE {among} GROUP BY c.embed_hash"
-    )
-    numbers = {number: name for name, number in connection.execute(held, bindings)}
-    return found | {numbers[number]: vector for number, vector in legs.read(connection, list(numbers))}

@@ -3,54 +3,68 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import mul
 
 import apsw
 
 from kb.store.entries import floats
+from kb.store.sqlite import generations
+from kb.store.sqlite.generations import Generation
 from kb.store.sqlite.vectors import CHUNK_ROWS
-from kb.store.sqlite.write import has_table, model_of, state_of
 from kb.types import Problem
 
 TOLERANCE = 1e-3  # of the length: writes are held to 1e-6, this is for damage
 
 
 def _vector(connection: apsw.Connection) -> Iterator[Problem]:
-    state = state_of(connection)
-    if state not in ("ready", "leftovers"):
+    every = generations.every(connection)
+    for generation in every:
+        if generation.counts:
+            yield from _table(connection, generation)
+    for name in stray(connection, every):
+        yield Problem("vector", f"the vectors in '{name}' are of no known model")
+
+
+def _table(connection: apsw.Connection, generation: Generation) -> Iterator[Problem]:
+    info = generation.info
+    made = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (generation.table,)).get
+    if made is None:
+        yield Problem("vector", f"there are no vectors of {info.label}, not even a place for them")
         return
-    model = model_of(connection)
-    if model is None or not has_table(connection):
-        yield Problem("vector", "there is a model without vectors, or vectors without a model")
+    if f"float[{info.dimension}]" not in str(made):
+        yield Problem("vector", f"the vectors are not of the {info.dimension} components of {info.label}")
         return
-    if f"float[{model.dimension}]" not in str(
-        connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'vectors'").get
-    ):
-        yield Problem("vector", f"the vectors are not of the {model.dimension} components of {model.label}")
-        return
-    yield from _rows(connection, state)
-    wrong = [number for number, fault in faults(connection, model.dimension) if fault]
+    yield from _rows(connection, generation)
+    wrong = [number for number, fault in faults(connection, generation) if fault]
     if wrong:
-        yield Problem("vector", f"{len(wrong)} vectors are damaged, the first is of row {wrong[0]}")
+        yield Problem("vector", f"{len(wrong)} vectors of {info.label} are damaged, the first is of row {wrong[0]}")
 
 
-def _rows(connection: apsw.Connection, state: str) -> Iterator[Problem]:
-    orphans = connection.execute("SELECT count(*) FROM vectors_rowids WHERE rowid NOT IN (SELECT id FROM chunks)").get
-    if orphans and state == "ready":
-        yield Problem("vector", f"{orphans} vectors belong to no chunk")
-    both = connection.execute("SELECT count(*) FROM vectors_rowids WHERE rowid IN (SELECT chunk FROM blanks)").get
+def _rows(connection: apsw.Connection, generation: Generation) -> Iterator[Problem]:
+    held = f"SELECT count(*) FROM {generation.table}_rowids WHERE rowid"
+    orphans = connection.execute(f"{held} NOT IN (SELECT id FROM chunks)").get
+    if orphans and generation.state == "ready":
+        yield Problem("vector", f"{orphans} vectors of {generation.info.label} belong to no chunk")
+    both = connection.execute(f"{held} IN (SELECT chunk FROM blanks WHERE model = ?)", (generation.number,)).get
     if both:
         yield Problem("vector", f"{both} chunks are said to have nothing to compare, but have a vector")
 
 
-def faults(connection: apsw.Connection, dimension: int) -> Iterator[tuple[int, str | None]]:
+def stray(connection: apsw.Connection, every: Sequence[Generation]) -> list[str]:
+    """Tables of vectors that belong to no model."""
+    known = {generation.table for generation in every}
+    made = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING vec0(%'"
+    return sorted(row[0] for row in connection.execute(made) if row[0] not in known)
+
+
+def faults(connection: apsw.Connection, generation: Generation) -> Iterator[tuple[int, str | None]]:
     """Row number and what is wrong with it, ``None`` for a sound one; slots that nobody owns count, too."""
     places = {
         row[0]: (row[1], row[2])
-        for row in connection.execute("SELECT rowid, chunk_id, chunk_offset FROM vectors_rowids")
+        for row in connection.execute(f"SELECT rowid, chunk_id, chunk_offset FROM {generation.table}_rowids")
     }
-    for block, slot, number, vector in slots(connection, dimension):
+    for block, slot, number, vector in slots(connection, generation):
         if places.pop(number, None) != (block, slot):
             yield number, "is in another place than it should be"
         else:
@@ -59,12 +73,12 @@ def faults(connection: apsw.Connection, dimension: int) -> Iterator[tuple[int, s
         yield number, "is missing"
 
 
-def slots(connection: apsw.Connection, dimension: int) -> Iterator[tuple[int, int, int, bytes]]:
+def slots(connection: apsw.Connection, generation: Generation) -> Iterator[tuple[int, int, int, bytes]]:
     """Block, slot, row number and vector of every slot in use, as far as the blocks are whole."""
-    width = 4 * dimension
+    width, table = 4 * generation.info.dimension, generation.table
     blocks = connection.execute(
-        "SELECT k.chunk_id, k.validity, k.rowids, v.vectors FROM vectors_chunks k "
-        "JOIN vectors_vector_chunks00 v ON v.rowid = k.chunk_id ORDER BY k.chunk_id"
+        f"SELECT k.chunk_id, k.validity, k.rowids, v.vectors FROM {table}_chunks k "
+        f"JOIN {table}_vector_chunks00 v ON v.rowid = k.chunk_id ORDER BY k.chunk_id"
     )
     for block, validity, rowids, vectors in blocks:
         if (len(validity), len(rowids), len(vectors)) != (CHUNK_ROWS // 8, CHUNK_ROWS * 8, CHUNK_ROWS * width):
