@@ -14,6 +14,7 @@ from kb.analysis import TOKENIZER, read
 from kb.errors import QueryTimeout
 from kb.store import spelling
 from kb.store.wording import (
+    AS_WRITTEN,
     FIELDS,
     PARTIAL_LEAST,
     PARTIAL_POOL,
@@ -129,7 +130,7 @@ class Words:
 def _first(copies: Sequence[Sequence[str]], held: Sequence[Sequence[str]], term: str) -> list[str]:
     """The fields of the first chunks that hold a stem."""
     places = [number for number, terms in enumerate(held) for found in terms if found == term][: spelling.PLACES]
-    return [field for number in list(dict.fromkeys(places))[: spelling.TEXTS] for field in copies[number][:-1]]
+    return [field for number in list(dict.fromkeys(places))[: spelling.TEXTS] for field in copies[number][:AS_WRITTEN]]
 
 
 def _trigram(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, float]:
@@ -241,7 +242,7 @@ def _raw(corpus: Corpus, query: LexicalQuery, names: set[str]) -> dict[str, floa
     tokenizer = " ".join(f"'{word}'" for word in TOKENIZER)
     connection.execute(f'CREATE VIRTUAL TABLE t USING fts5({", ".join(FIELDS)}, tokenize="{tokenizer}")')
     rows = [(place, *corpus.words(chunk)) for place, chunk in enumerate(corpus.chunks)]
-    connection.executemany(f"INSERT INTO t(rowid, {', '.join(FIELDS)}) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany(f"INSERT INTO t(rowid, {', '.join(FIELDS)}) VALUES (?{', ?' * len(FIELDS)})", rows)
     if not (query.raw or "").strip():
         return {}
     statement = f"SELECT rowid, -bm25(t, {', '.join(map(str, WEIGHTS))}) FROM t WHERE t MATCH ?"

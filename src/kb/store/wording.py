@@ -11,13 +11,15 @@ from kb.errors import QueryError
 from kb.languages import language, marked
 from kb.text import has_cjk, index_text
 from kb.types import LexicalQuery, StoredChunk, StoredDocument, Term
-from kb.wordtext import in_place, index_copy, open_end, parts, path_words, separate
+from kb.wordtext import in_place, open_end, parts, path_words, separate
 
-# Weights of title, headings, path, body and stems in bm25 of the word index. Origin of the first two: common practice
-# for documentation search (title above heading above text). The path counts as text. Measured: docs/decisions/006.
-FIELDS = ("title", "heading", "path", "body", "stems")
-WEIGHTS = (4.0, 3.0, 2.0, 1.0, 1.0)
+# Weights of the fields of the word index in bm25. Origin of the first three: common practice for documentation search
+# (title above heading above text), measured. Parts of names .2: 1 costs .006 nDCG@10 on k8s-anchors-en, .05 and 1 cost
+# .002 on cosqa. See docs/decisions/006-words.md.
+FIELDS = ("title", "heading", "path", "body", "parts", "stems")
+WEIGHTS = (4.0, 3.0, 2.0, 1.0, 0.2, 1.0)
 PLAIN_WEIGHTS = (3.0, 2.0, 1.0)  # of title, headings and body among trigrams and substrings
+AS_WRITTEN = 4  # fields that hold words as somebody wrote them
 SHORT = 3  # a trigram index cannot see words of fewer characters
 PARTIAL_SCALE = 0.9  # a chunk that holds only parts of a run ranks below any that holds the whole of it
 PARTIAL_LEAST = 0.5  # share of the distinct character pairs of a run that a partial match must hold
@@ -52,7 +54,7 @@ class ChunkWords(NamedTuple):
 def chunk_words(stored: StoredChunk, lang: str | None) -> ChunkWords:
     """``lang`` is that of the document, where it was told."""
     chunk = stored.chunk
-    plain, heading = heading_index(stored), index_copy(heading_text(stored))
+    plain, heading = heading_index(stored), in_place(heading_text(stored))
     body = None if chunk.text.isascii() else in_place(chunk.text)
     said = "\n".join([*chunk.heading_path, chunk.text])
     tongue = None if chunk.kind == "code" else language(said, lang or chunk.lang)
@@ -60,7 +62,7 @@ def chunk_words(stored: StoredChunk, lang: str | None) -> ChunkWords:
     return ChunkWords(
         None if heading == plain else heading,
         None if body is None or body == index_text(chunk.text) else body,
-        parts(chunk.text) or None,
+        parts(f"{heading_text(stored)}\n{chunk.text}") or None,
         stemmed or None,
         tongue if stemmed else None,
     )
@@ -68,21 +70,21 @@ def chunk_words(stored: StoredChunk, lang: str | None) -> ChunkWords:
 
 def title_words(document: StoredDocument) -> str | None:
     """The copy of a title for the word index, where that is not its plain copy."""
-    words = index_copy(document.title)
+    words = in_place(document.title)
     return None if words == title_index(document) else words
 
 
-def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, str, str, str, str]:
+def word_fields(document: StoredDocument, stored: StoredChunk) -> tuple[str, ...]:
     """What the word index reads of a chunk, field by field."""
     words = chunk_words(stored, document.lang)
-    body = index_text(stored.chunk.text) if words.body is None else words.body
     return (
         ""
         if _is_first_line(title_index(document), stored.chunk.text)
         else title_words(document) or title_index(document),
         words.heading or heading_index(stored),
         path_words(document.path),
-        f"{body} {words.parts}" if words.parts else body,
+        index_text(stored.chunk.text) if words.body is None else words.body,
+        words.parts or "",
         words.stems or "",
     )
 

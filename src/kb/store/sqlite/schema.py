@@ -112,47 +112,45 @@ ALTER TABLE documents ADD COLUMN title_words TEXT; -- NULL here and below: no ot
 ALTER TABLE documents ADD COLUMN path_words TEXT NOT NULL DEFAULT '';
 ALTER TABLE chunks ADD COLUMN heading_words TEXT;
 ALTER TABLE chunks ADD COLUMN word_text TEXT;
-ALTER TABLE chunks ADD COLUMN parts TEXT; -- of names, read after the text
+ALTER TABLE chunks ADD COLUMN parts TEXT; -- of names
 ALTER TABLE chunks ADD COLUMN stems TEXT; -- of languages other than English
 ALTER TABLE chunks ADD COLUMN stem_lang TEXT;
 CREATE INDEX chunks_by_stems ON chunks(stem_lang) WHERE stem_lang IS NOT NULL;
 
-CREATE VIEW chunks_words(id, title, heading, path, body, stems) AS
-  SELECT c.id,
-    -- A title that is only the first line of this text counts once, not twice.
-    CASE WHEN substr(c.text, 1, length(d.title_index)) = d.title_index
-      AND substr(c.text, length(d.title_index) + 1, 1) IN ('', char(10), char(13)) THEN ''
-      ELSE coalesce(d.title_words, d.title_index) END,
+-- A title that is only the first line of this text counts once, not twice.
+CREATE VIEW chunks_words(id, title, heading, path, body, parts, stems) AS
+  SELECT c.id, CASE WHEN substr(c.text, 1, length(d.title_index)) = d.title_index
+    AND substr(c.text, length(d.title_index) + 1, 1) IN ('', char(10), char(13)) THEN ''
+    ELSE coalesce(d.title_words, d.title_index) END,
     coalesce(c.heading_words, c.heading_index), d.path_words,
-    coalesce(c.word_text, c.search_text, c.text) || coalesce(' ' || c.parts, ''), coalesce(c.stems, '')
+    coalesce(c.word_text, c.search_text, c.text), coalesce(c.parts, ''), coalesce(c.stems, '')
   FROM chunks c JOIN documents d ON d.id = c.document;
-CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, stems, content='chunks_words',
+CREATE VIRTUAL TABLE chunks_fts USING fts5(title, heading, path, body, parts, stems, content='chunks_words',
   content_rowid='id', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 CREATE VIRTUAL TABLE chunks_terms USING fts5vocab(chunks_fts, row);
 CREATE VIRTUAL TABLE chunks_places USING fts5vocab(chunks_fts, instance);
 INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('secure-delete', 1);
 """
-# They read the row as it stands in the views: before it goes, and after it has come.
+# They read the row as it stands in the views: before it goes, and after it has come. Short, so that all of the schema
+# fits into the first page, with the table of vectors: of a damaged file without its schema nothing can be read.
 _ADD_2 = """
-  INSERT INTO chunks_fts(rowid, title, heading, path, body, stems) SELECT * FROM chunks_words WHERE {which};
-  INSERT INTO chunks_trigram(rowid, title, heading, body) SELECT * FROM chunks_cjk WHERE {which};
+INSERT INTO chunks_fts(rowid,title,heading,path,body,parts,stems) SELECT * FROM chunks_words WHERE {which};
+INSERT INTO chunks_trigram(rowid,title,heading,body) SELECT * FROM chunks_cjk WHERE {which};
 """
 _DROP_2 = """
-  INSERT INTO chunks_fts(chunks_fts, rowid, title, heading, path, body, stems)
-    SELECT 'delete', * FROM chunks_words WHERE {which};
-  INSERT INTO chunks_trigram(chunks_trigram, rowid, title, heading, body) SELECT 'delete', * FROM chunks_cjk WHERE {which};
+INSERT INTO chunks_fts(chunks_fts,rowid,title,heading,path,body,parts,stems) SELECT 'delete',* FROM chunks_words WHERE {which};
+INSERT INTO chunks_trigram(chunks_trigram,rowid,title,heading,body) SELECT 'delete',* FROM chunks_cjk WHERE {which};
 """
 _NEW, _OLD = "id = NEW.id", "id = OLD.id"
 _OF = "id IN (SELECT id FROM chunks WHERE document = {}.id)"
-_WORDS_2 = f"{_WORDS}, heading_words, word_text, parts, stems"
 _TITLES_2 = "id, title_index, title_words, path_words"
 
 V2_TRIGGERS = f"""
 INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild');
 CREATE TRIGGER chunks_insert AFTER INSERT ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
 CREATE TRIGGER chunks_delete BEFORE DELETE ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
-CREATE TRIGGER chunks_before BEFORE UPDATE OF {_WORDS_2} ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
-CREATE TRIGGER chunks_after AFTER UPDATE OF {_WORDS_2} ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
+CREATE TRIGGER chunks_before BEFORE UPDATE ON chunks BEGIN {_DROP_2.format(which=_OLD)} END;
+CREATE TRIGGER chunks_after AFTER UPDATE ON chunks BEGIN {_ADD_2.format(which=_NEW)} END;
 CREATE TRIGGER titles_before BEFORE UPDATE OF {_TITLES_2} ON documents
   BEGIN {_DROP_2.format(which=_OF.format("OLD"))} END;
 CREATE TRIGGER titles_after AFTER UPDATE OF {_TITLES_2} ON documents BEGIN {_ADD_2.format(which=_OF.format("NEW"))} END;

@@ -9,7 +9,7 @@ import apsw
 from kb.store import spelling
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.like import quoted
-from kb.store.wording import FIELDS, fts_phrases
+from kb.store.wording import AS_WRITTEN, FIELDS, fts_phrases
 from kb.types import LexicalQuery, Term
 
 # One step per language along the index of languages, and none where there is no other than English.
@@ -76,7 +76,7 @@ def _next(prefix: str) -> str:
 
 def _texts(connection: apsw.Connection, term: str) -> list[str]:
     """What the index reads of the first chunks that hold a stem."""
-    fields = ", ".join(FIELDS[:-1])
+    fields = ", ".join(FIELDS[:AS_WRITTEN])
     statement = f"""SELECT {fields} FROM chunks_words WHERE id IN (SELECT DISTINCT doc FROM
       (SELECT doc FROM chunks_places WHERE term = ? LIMIT {spelling.PLACES})) ORDER BY id LIMIT {spelling.TEXTS}"""
     return [field for row in connection.execute(statement, (term,)) for field in row]

@@ -9,7 +9,7 @@ import apsw
 from kb.store.sqlite.rows import CHUNK, to_chunk, unpack
 from kb.store.wording import chunk_words, heading_index, is_cjk
 from kb.text import index_text
-from kb.wordtext import index_copy, path_words
+from kb.wordtext import in_place, path_words
 
 BATCH = 1_000  # chunks in memory at once
 OF_DOCUMENT = "title_index, title_words, path_words"
@@ -18,7 +18,7 @@ OF_CHUNK = "heading_index, search_text, cjk, heading_words, word_text, parts, st
 
 def of_document(title: str, path: str) -> tuple[Any, ...]:
     """What the columns OF_DOCUMENT must hold."""
-    plain, words = index_text(title), index_copy(title)
+    plain, words = index_text(title), in_place(title)
     return plain, None if words == plain else words, path_words(path)
 
 
