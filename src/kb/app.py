@@ -115,7 +115,7 @@ class KB:
             prune=prune,
             verify=verify,
         )
-        return pipeline.add(
+        report = pipeline.add(
             paths,
             store=self.store,
             embedder=self.model.embedder(),
@@ -127,12 +127,13 @@ class KB:
             stop=stop,
             now=datetime.now(UTC),
         )
+        return self._measured(report)
 
     def put(self, documents: Iterable[Document], *, on_event: OnEvent | None = None) -> AddReport:
         """Bring in records that are not files; one with a path that is there already replaces it."""
         from kb.ingest import pipeline
 
-        return pipeline.put(
+        report = pipeline.put(
             documents,
             store=self.store,
             embedder=self.model.embedder(),
@@ -142,6 +143,15 @@ class KB:
             on_event=on_event,
             now=datetime.now(UTC),
         )
+        return self._measured(report)
+
+    def _measured(self, report: AddReport) -> AddReport:
+        """Once much has changed: what the store's scores are worth."""
+        from kb import usual
+
+        if not report.interrupted and report.added + report.updated + report.removed:
+            usual.bring_up_to_date(self.store, self.engine)
+        return report
 
     def remove(self, *refs: str, collection: str | None = None) -> int:
         """Delete documents by path, folder or id; how many there were. Nothing of their text stays in any file."""

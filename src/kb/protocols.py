@@ -106,6 +106,11 @@ class Snapshot(Protocol):
         """The way of ``nearest`` that answers, such as "sqlite-vec" or "numpy"."""
         ...
 
+    @property
+    def kept(self) -> Mapping[str, str]:
+        """What ``Store.keep`` was given, by name."""
+        ...
+
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
         """Chunks that hold the terms: score descending, then chunk id. Filters act before the limit."""
         ...
@@ -181,6 +186,10 @@ class Store(Protocol):
 
     def fill(self, vectors: Mapping[str, Vector]) -> int:
         """Store vectors of the answering model for chunks that lack one, by chunk id; how many still lack one."""
+        ...
+
+    def keep(self, name: str, text: str) -> None:
+        """Remember something measured of the store, beside its documents. It is derived, and no new revision."""
         ...
 
     def status(self) -> Status: ...

@@ -81,6 +81,8 @@ def response(result: SearchResult) -> dict[str, Any]:
         "warnings": list(result.warnings),
         "took_ms": round(result.took_ms, 3),
     }
+    if result.no_good_match is not None:
+        document |= {"no_good_match": result.no_good_match, "evidence": plain(result.evidence)}
     if result.trace is not None:
         document["trace"] = plain(result.trace)
     return document
@@ -112,7 +114,7 @@ def hit(each: Hit) -> dict[str, Any]:
         "indexed_at": each.indexed_at,
         "stale": each.stale,
     }
-    document |= _present(each, "source", "repo", "version", "text")
+    document |= _present(each, "source", "repo", "version", "text", "confidence")
     if each.merged:
         document["merged"] = list(each.merged)
     if each.parent is not None:

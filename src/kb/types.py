@@ -338,6 +338,7 @@ class Hit(Value):
     text: str | None = None  # all of it, with a budget that has room; None where the snippet is all of it
     merged: tuple[str, ...] = ()  # chunk ids in the order of the document, where neighbours became one hit
     parent: Section | None = None
+    confidence: float | None = None  # the probability that it is relevant, where the profile tells it
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -368,6 +369,8 @@ class SearchResult(Value):
     warnings: tuple[str, ...]
     took_ms: float
     trace: Mapping[str, Any] | None = None
+    no_good_match: bool | None = None  # nothing in the store answers; None: the profile does not tell
+    evidence: Mapping[str, Any] | None = None  # why, or why not
 
     @property
     def returned(self) -> int:

@@ -35,6 +35,8 @@ def show(session: Session, query: Query, result: SearchResult, *, empty: bool = 
 def _hit(out: Screen, hit: Hit) -> None:
     rank = f"{hit.rank}. "
     score = f"{hit.score_kind} {hit.score:.4f}"
+    if hit.confidence is not None:
+        score = f"{hit.confidence:.0%} sure · {score}"
     room = None if out.width is None else max(10, out.width - len(rank) - len(score) - 2)
     title = cut(flow(hit.title) or clean_line(hit.doc_path), room)
     out.line((rank, "dim"), (title, "bold"), "  ", (score, "dim"))
@@ -83,6 +85,8 @@ def _footer(session: Session, result: SearchResult) -> None:
     shortened = " · shortened to the budget" if result.truncated else ""
     if session.out.tty and not session.quiet:
         session.out.line()
+    if result.no_good_match:
+        session.note(("nothing here seems to answer this: these are only the nearest", "yellow"))
     shown = count(result.returned, "hit")
     session.note((f"{shown} · {legs or 'no leg ran'} · {span(result.took_ms)}{shortened}", "dim"))
     for name, leg in (("lexical", result.lexical), ("vector", result.vector)):

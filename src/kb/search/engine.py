@@ -13,7 +13,9 @@ from kb.errors import KBError, UsageError
 from kb.protocols import Embedder, Reranker, Snapshot, Store
 from kb.search import adjust, arrange, cursor, explain
 from kb.search.arrange import Arranged
-from kb.search.blend import Fusion, fusion_for, informed
+from kb.search.blend import Blend, Fusion, fusion_for, informed
+from kb.search.confidence import judgement
+from kb.search.evidence import Evidence
 from kb.search.fuse import Fused
 from kb.search.hits import IsStale, Showing, hydrate
 from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
@@ -65,10 +67,12 @@ class Engine(Value):
                 lexical, _ = self.candidates(snapshot, plan, page.top)
             plan = replace(plan, fusion=informed(plan.fusion, snapshot, plan.parsed, lexical, vector))
             fused = self.rank(snapshot, plan, lexical, vector)
+            judged = judgement(plan.fusion, fused, snapshot)
             arranged, warnings = self.arrange(snapshot, plan, fused, page)
             ranking = arranged.ranking
             places = cursor.places(page, plan.top, len(ranking))
-            hits = self._show(snapshot, plan, ranking, places, self._showing(plan, lexical, vector, snapshot))
+            showing = replace(self._showing(plan, lexical, vector, snapshot), confidence=judged.hits if judged else {})
+            hits = self._show(snapshot, plan, ranking, places, showing)
             given = [hit.rank - 1 for hit in hits]
             following = cursor.after(replace(page, opinions=arranged.opinions), given, len(ranking))
             trace = None
@@ -95,7 +99,18 @@ class Engine(Value):
             ),
             took_ms=round((time.perf_counter() - started) * 1000, 3),
             trace=trace,
+            no_good_match=judged.no_good_match if judged and not plan.parsed.empty else None,
+            evidence=judged.evidence if judged and not plan.parsed.empty else None,
         )
+
+    def blended(self, query: Query) -> tuple[list[Fused], Evidence]:
+        """The ranking of a query, with what it was made of."""
+        plan = self.plan(query)
+        with self.store.snapshot() as snapshot:
+            lexical, vector = self.candidates(snapshot, plan, plan.top)
+            fusion = informed(plan.fusion, snapshot, plan.parsed, lexical, vector)
+            ranking = self.rank(snapshot, replace(plan, fusion=fusion), lexical, vector)
+        return ranking, fusion.evidence if isinstance(fusion, Blend) else Evidence()
 
     def index_version(self, mode: Mode) -> str:
         with self.store.snapshot() as snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kb.protocols import Snapshot
 from kb.search.cite import cite, label
@@ -29,6 +29,7 @@ class Showing(Value):
     is_stale: IsStale
     whole: bool = False  # with the whole texts, for a budget to choose from
     parent: bool = False
+    confidence: Mapping[str, float] = field(default_factory=dict)  # by chunk id
 
 
 def hydrate(snapshot: Snapshot, page: Sequence[tuple[int, Fused]], showing: Showing) -> list[Hit]:
@@ -74,6 +75,7 @@ def _hit(item: Fused, rank: int, stored: StoredChunk, document: StoredDocument, 
         source=document.source,
         repo=document.repo,
         version=document.version,
+        confidence=showing.confidence.get(stored.chunk_id),
         merged=item.merged,
     )
 

@@ -35,6 +35,7 @@ class MemorySnapshot:
         self._state = state
         self._held = state.held(collection)
         self.revision = state.revision
+        self.kept = state.kept
         self.model = self._held.info if self._held else None
         self.chosen = state.choice.store.chosen or state.choice.seat(collection).chosen
         self.calibration = self._held.calibration if self._held else None
@@ -150,6 +151,9 @@ class MemoryStore:
                 models = {**state.models, held.info.label: held}
                 self._state = replace(state, models=models, revision=state.revision + 1)
             return len(state.chunks) - len(held.vectors)
+
+    def keep(self, name: str, text: str) -> None:
+        self._change(lambda state: replace(state, kept={**state.kept, name: text}))
 
     def status(self) -> Status:
         state = self._open()

@@ -36,6 +36,7 @@ class State:
     models: dict[str, Held] = field(default_factory=dict)
     documents: dict[str, StoredDocument] = field(default_factory=dict)
     chunks: dict[str, StoredChunk] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
 
     def held(self, collection: str | None = None) -> Held | None:
         """The model that answers."""

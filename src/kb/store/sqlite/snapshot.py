@@ -18,6 +18,7 @@ from kb.store.sqlite.vocabulary import SQLiteVocabulary
 from kb.store.sqlite.where import document_test
 from kb.types import Candidate, Extent, Filters, LexicalQuery, StoredChunk, StoredDocument, Vector
 
+KEPT = "kept:"  # before the names of what was measured, in `meta`
 AMONG = "(SELECT value FROM json_each(:ids))"
 
 
@@ -29,6 +30,7 @@ class SQLiteSnapshot:
         self._leg = leg
         meta = dict(connection.execute("SELECT key, value FROM meta"))  # this read fixes what all others will see
         self.revision = int(meta["revision"])
+        self.kept = {key[len(KEPT) :]: str(value) for key, value in meta.items() if key.startswith(KEPT)}
         choice = choices.from_json(meta["choice"])
         generation = generations.find(connection, choice.label(collection))
         self.model = generation.info if generation else None

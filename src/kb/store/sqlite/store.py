@@ -18,7 +18,7 @@ from kb.store.sqlite.connect import BUSY_MS, Place, Pool, prepare, writer
 from kb.store.sqlite.faults import typed
 from kb.store.sqlite.lease import lease
 from kb.store.sqlite.scrub import scrub
-from kb.store.sqlite.snapshot import SQLiteSnapshot
+from kb.store.sqlite.snapshot import KEPT, SQLiteSnapshot
 from kb.store.sqlite.status import status
 from kb.store.sqlite.write import next_revision
 from kb.types import CheckReport, Entry, ModelInfo, Status, Vector
@@ -141,6 +141,10 @@ class SQLiteStore:
             if connection.total_changes() != before:
                 next_revision(connection)
             return generations.pending(connection, generation)
+
+    def keep(self, name: str, text: str) -> None:
+        with self._write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", (KEPT + name, text))
 
     def check(self, *, repair: bool = False) -> CheckReport:
         from kb.store.sqlite import check as checks  # neither is part of a search
