@@ -19,10 +19,7 @@ from kb.types import Extent, LexicalQuery, Value
 from kb.wordtext import separate
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
-# What length costs: B is hard on long chunks and kind to very short ones, such as single turns of a dialogue. A chunk
-# that is shorter than SHORTEST of the average counts as that long. Origin: docs/decisions/010-best.md.
-LENGTH_COST = 0.6
-SHORTEST = 0.5
+LENGTH_COST = 0.6  # instead of B, which is hard on long chunks and kind to short ones: docs/decisions/010-best.md
 SUBSTRINGS = 0.5  # what a full match of the last tier is worth, beside words found as words
 UNMEASURED = 0.1  # mean cosine of random chunks, where a store has not measured its own yet (of static: 0.05 to 0.15)
 DIGITS = 9
@@ -73,8 +70,7 @@ def nearness(cosine: float, usual: float) -> float:
 
 def fair(length: float) -> float:
     """What bm25 is multiplied by, so that length costs LENGTH_COST instead of B: exact for a word found once."""
-    cost = 1 + K1 * (1 - LENGTH_COST + LENGTH_COST * max(length, SHORTEST))
-    return (1 + K1 * (1 - B + B * length)) / cost
+    return (1 + K1 * (1 - B + B * length)) / (1 + K1 * (1 - LENGTH_COST + LENGTH_COST * length))
 
 
 def _fair(lexical: Found, chunk_id: str, extents: Mapping[str, Extent]) -> float:
