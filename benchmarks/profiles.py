@@ -33,19 +33,21 @@ def main() -> None:
     profiles = options.profiles.split(",")
     asked = common.headings(options.folder, options.count)
     times: dict[str, list[float]] = {profile: [] for profile in profiles}
-    with tempfile.TemporaryDirectory(prefix="kb-profiles-") as scratch:
-        with app.open(options.store or Path(scratch), settings=config.Settings()) as base:
-            if not base.status().documents:
-                base.add(options.folder)
-            chunks = base.status().chunks
-            for text in asked[:10]:
-                for profile in profiles:
-                    base.search(text, profile=profile)
-            for number, text in enumerate(asked):
-                for profile in profiles if number % 2 else reversed(profiles):
-                    started = time.perf_counter()
-                    base.search(text, profile=profile)
-                    times[profile].append((time.perf_counter() - started) * 1000)
+    with (
+        tempfile.TemporaryDirectory(prefix="kb-profiles-") as scratch,
+        app.open(options.store or Path(scratch), settings=config.Settings()) as base,
+    ):
+        if not base.status().documents:
+            base.add(options.folder)
+        chunks = base.status().chunks
+        for text in asked[:10]:
+            for profile in profiles:
+                base.search(text, profile=profile)
+        for number, text in enumerate(asked):
+            for profile in profiles if number % 2 else reversed(profiles):
+                started = time.perf_counter()
+                base.search(text, profile=profile)
+                times[profile].append((time.perf_counter() - started) * 1000)
     first = times[profiles[0]]
     rows = {
         profile: {
