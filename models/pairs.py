@@ -89,7 +89,7 @@ class Reader:
                 yield from pairs_prose.wordnet(source)
 
     def dictionary(self) -> Iterator[Pair]:
-        yield from self._dictionaries("gcide", "bouvier", "devil")
+        yield from self._dictionaries("gcide", "devil")
 
     def computing(self) -> Iterator[Pair]:
         yield from self._dictionaries("foldoc", "jargon", "vera", "elements")

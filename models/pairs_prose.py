@@ -73,7 +73,8 @@ def sections(parts: list[tuple[str, str]], chance: random.Random) -> Iterator[Pa
 def page(source: bytes, chance: random.Random) -> Iterator[Pair]:
     """The sections of an HTML page."""
     parts: list[tuple[str, str]] = []
-    heading, texts = "", []
+    heading: str = ""
+    texts: list[str] = []
     for tag, inner in _BLOCK.findall(source.decode("utf-8", "replace")):
         text = tidy(html.unescape(_TAG.sub("", inner))).replace("¶", "")
         if tag.lower().startswith("h"):
