@@ -85,50 +85,58 @@ def peaks(ranking: Sequence[Fused], evidence: Evidence) -> tuple[float, float]:
 def judge(ranking: Sequence[Fused], evidence: Evidence, usual: Usual) -> Judgement:
     """Confidence in each hit of a blend, and in there being an answer."""
     words, meaning = peaks(ranking, evidence)
-    by_meaning = evidence.meaning is not None
-    if by_meaning:
-        lexical = words - usual.words if evidence.words else 0.0  # the vector leg alone: words say nothing
-        chance = _logistic(ASKED, (lexical, meaning - usual.meaning, evidence.known))
-    else:
-        chance = _logistic(ASKED_WORDS, (words, evidence.known, words * evidence.known))
-    told = {
+    asked, hit, least = (
+        (ASKED, HIT, NO_MATCH) if evidence.meaning is not None else (ASKED_WORDS, HIT_WORDS, NO_MATCH_WORDS)
+    )
+    chance = _logistic(asked, of_question(ranking, evidence, usual))
+    told: dict[str, Any] = {
         "probability": round(chance, DIGITS),
-        "words": round(words, DIGITS),
-        "meaning": round(meaning, DIGITS) if by_meaning else None,
         "known": round(evidence.known, DIGITS),
+        "words": round(words, DIGITS),
         "usual_words": round(usual.words, DIGITS),
-        "usual_meaning": round(usual.meaning, DIGITS) if by_meaning else None,
     }
-    lost = not ranking or chance < (NO_MATCH if by_meaning else NO_MATCH_WORDS)
-    return Judgement(lost, told, _hits(ranking, evidence, usual))
+    if evidence.meaning is not None:
+        told |= {"meaning": round(meaning, DIGITS), "usual_meaning": round(usual.meaning, DIGITS)}
+    hits = {name: round(_logistic(hit, values), DIGITS) for name, values in of_hits(ranking, evidence, usual).items()}
+    return Judgement(not ranking or chance < least, told, hits)
 
 
-def _hits(ranking: Sequence[Fused], evidence: Evidence, usual: Usual) -> dict[str, float]:
-    """Of all hits: those after the first HEARD are judged beside these."""
+def of_question(ranking: Sequence[Fused], evidence: Evidence, usual: Usual) -> tuple[float, ...]:
+    """What the first model looks at."""
+    words, meaning = peaks(ranking, evidence)
+    if evidence.meaning is None:
+        return words, evidence.known, words * evidence.known
+    return _above(words, evidence, usual), meaning - usual.meaning, evidence.known
+
+
+def of_hits(ranking: Sequence[Fused], evidence: Evidence, usual: Usual) -> dict[str, tuple[float, ...]]:
+    """What the second model looks at, of each hit. Those after the first HEARD are judged beside these."""
     best: dict[str, float] = {}  # of each document, in the order of their first hits
     for item in ranking:
         best.setdefault(_doc(item, evidence), item.score)
-    heard = list(dict.fromkeys(_doc(item, evidence) for item in ranking[:HEARD]))
+    heard = dict.fromkeys(_doc(item, evidence) for item in ranking[:HEARD])
     scores = sorted((best[doc] for doc in heard), reverse=True)
     ahead = scores[0] - (scores[AHEAD] if len(scores) > AHEAD else 0.0) if scores else 0.0
     total = sum(math.exp(SHARPNESS * score) for score in scores)
     places = {doc: math.log1p(place) for place, doc in enumerate(best)}
-    found = {}
+    found: dict[str, tuple[float, ...]] = {}
     for item in ranking:
         doc = _doc(item, evidence)
         share = min(1.0, math.exp(SHARPNESS * best[doc]) / total)
-        found[item.chunk_id] = round(
-            _hit(item.chunk_id, (best[doc], places[doc], share, ahead), evidence, usual), DIGITS
-        )
+        found[item.chunk_id] = (*_own(item.chunk_id, evidence, usual), best[doc], places[doc], share, ahead)
     return found
 
 
-def _hit(name: str, place: tuple[float, float, float, float], evidence: Evidence, usual: Usual) -> float:
+def _own(name: str, evidence: Evidence, usual: Usual) -> tuple[float, ...]:
     words = evidence.words.get(name, 0.0)
     if evidence.meaning is None:
-        return _logistic(HIT_WORDS, (words, evidence.known, *place))
-    lexical = words - usual.words if evidence.words else 0.0
-    return _logistic(HIT, (lexical, evidence.meaning.get(name, 0.0) - usual.meaning, evidence.known, *place))
+        return words, evidence.known
+    return _above(words, evidence, usual), evidence.meaning.get(name, 0.0) - usual.meaning, evidence.known
+
+
+def _above(words: float, evidence: Evidence, usual: Usual) -> float:
+    """Where the vector leg answers alone, words say nothing, either way."""
+    return words - usual.words if evidence.words else 0.0
 
 
 def _doc(item: Fused, evidence: Evidence) -> str:
