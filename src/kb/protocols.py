@@ -73,8 +73,8 @@ class Vocabulary(Protocol):
         ...
 
 
-class Snapshot(Protocol):
-    """One committed state of a store, for as long as it is held: everything read through it is consistent."""
+class Facts(Protocol):
+    """What a snapshot says of itself."""
 
     @property
     def revision(self) -> int:
@@ -110,6 +110,10 @@ class Snapshot(Protocol):
     def kept(self) -> Mapping[str, str]:
         """What ``Store.keep`` was given, by name."""
         ...
+
+
+class Snapshot(Facts, Protocol):
+    """One committed state of a store, for as long as it is held: everything read through it is consistent."""
 
     def match(self, query: LexicalQuery, where: Filters, limit: int) -> list[Candidate]:
         """Chunks that hold the terms: score descending, then chunk id. Filters act before the limit."""
