@@ -31,6 +31,7 @@ from kb.search.engine import Engine
 from kb.types import Query
 
 FALSE_ALARMS = 0.03  # share of real questions that may be turned away, where the threshold is set
+LEAST = 50  # own questions: some in Japanese are English words, and go to the vector leg
 RIDGE = 0.1
 
 
@@ -145,7 +146,8 @@ def main() -> None:
                     base.put(judged.documents())
                 measured = usual.measure(base.engine, base.status().chunks, "")
                 for kind, asked in ask(base.engine, measured, own, foreign).items():
-                    found[kind][name] = asked
+                    if asked.own.sum() >= LEAST:
+                        found[kind][name] = asked
             print(name, measured, flush=True)
     result = {}
     for kind, collections in found.items():

@@ -16,9 +16,9 @@ from kb.search.arrange import Arranged
 from kb.search.blend import Blend, Fusion, fusion_for, informed
 from kb.search.confidence import judgement
 from kb.search.evidence import Evidence
-from kb.search.fuse import Fused
+from kb.search.fuse import RRF, Fused
 from kb.search.hits import IsStale, Showing, hydrate
-from kb.search.legs import Found, LexicalLeg, VectorLeg, sat_out
+from kb.search.legs import Found, LexicalLeg, VectorLeg, above_chance, sat_out
 from kb.search.query import ParsedQuery, parse
 from kb.search.snippet import Marker
 from kb.text import LEXICAL_VERSION
@@ -168,6 +168,8 @@ class Engine(Value):
         )
         if plan.mode == "vector" and vector.problem:
             raise vector.problem
+        if plan.mode == "hybrid" and isinstance(plan.fusion, RRF):
+            vector = above_chance(vector, snapshot.calibration)
         return lexical, vector
 
     def rank(self, snapshot: Snapshot, plan: Plan, lexical: Found, vector: Found) -> list[Fused]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kb.analysis import stems
 from kb.errors import EmbedderFailed, IndexMismatch, KBError, QueryTimeout, UsageError
+from kb.models import Calibration
 from kb.protocols import Embedder, Snapshot
 from kb.search.fuse import DIGITS, Ranked, ranked
 from kb.search.query import PAIRS_LEAST, ParsedQuery
@@ -23,6 +24,10 @@ from kb.types import Candidate, Filters, Leg, LexicalQuery, ModelInfo, StoredChu
 COVERAGE_FLOOR = 0.55
 UNREADABLE = 0.25  # share of a query's letters in scripts that the model cannot read, above which its leg sits out
 BELOW = 0.99  # of the last hit's score: what the first hit of a lower tier may have at most
+# Ranks know no scale: in a rank fusion the best of 10,000 chunks that have nothing to do with the question counts as much
+# as a true neighbour. Nearer than this many deviations above the mean of random pairs is no chance. nDCG@10 of RRF: .511
+# -> .518 over five collections (docs/decisions/010-best.md). Small stores know too little of chance.
+CHANCE, CHANCE_LEAST = 3.0, 1000
 NO_MODEL = UsageError("no embedding model is configured: keywords only", fix="kb config set embed.model static")
 
 
@@ -139,6 +144,16 @@ class VectorLeg(Value):
         shown = [(hit.chunk_id, round(max(0.0, hit.score), DIGITS)) for hit in found]
         leg = Leg(snapshot.vector_engine, True, None, len(found), _ms(started))
         return Found(ranked(shown), leg, tuple(found), vector=vector)
+
+
+def above_chance(found: Found, calibration: Calibration | None) -> Found:
+    """A vector leg without the tail that any question would have got."""
+    if found.ranking is None or calibration is None or calibration.vectors < CHANCE_LEAST:
+        return found
+    least = calibration.mean + CHANCE * calibration.deviation
+    kept = tuple(hit for hit in found.raw if hit.score >= least)  # best first, so ranks stay
+    ranking = {hit.chunk_id: found.ranking[hit.chunk_id] for hit in kept}
+    return replace(found, ranking=ranking, raw=kept, leg=replace(found.leg, candidates=len(kept)))
 
 
 def _refusal(info: ModelInfo, snapshot: Snapshot, query: ParsedQuery) -> Found | None:
