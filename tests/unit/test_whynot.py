@@ -21,7 +21,8 @@ from kb.cli.session import Session
 from kb.config import Settings
 from kb.embed.hashing import HashingEmbedder
 from kb.errors import NotFound, QueryError, StaleCursor, UsageError
-from kb.types import Query, Shape
+from kb.testing import entry
+from kb.types import Chunk, Query, Shape, Span
 from kb.whynot.command import argv, told
 from kb.whynot.legs import nearest
 from kb.whynot.values import WhyNot
@@ -79,7 +80,7 @@ CASES = [
     Case("git.md", "git", {"profile": "memory", "min_score": 0.9}, ("min_score",), "with --min-score 0."),
     Case("2020-01-01.md", "sourdough", {"profile": "memory", "threshold": 0.1}, ("threshold", "decay"), None),
     Case("manual.md#L5", "install windows", {"per_doc": 1, **LEXICAL}, ("per_doc",), "with --per-doc 2"),
-    Case("git.md", "kubelets'", LEXICAL, ("words", "no_vector_leg"), "with the words kubelets'"),
+    Case("git.md", "kubelets'", LEXICAL, ("words", "no_vector_leg"), "with --mode hybrid"),
     Case("kubelet.md", "kublet", LEXICAL | {"profile": "strict"}, ("words", "near_words"), "with the words kubelet"),
     Case("manual.md", "windows server", LEXICAL | {"profile": "strict"}, ("chunking",), "with --profile notes"),
     Case("git.md", "install the git", LEXICAL | {"profile": "strict"}, ("all_words",), "with --profile notes"),
@@ -130,6 +131,20 @@ def test_a_filter_is_all_that_is_changed_where_it_is_all_that_is_wrong(base: kb.
     assert [check.flag for check in found.filters if not check.passes] == [
         each.split()[1] for each in found.change.told
     ]
+
+
+def test_one_chunk_must_pass_the_filters_of_chunks() -> None:
+    """Some chunk is code and some chunk is Korean, but none is both; and the one that is asked about is neither."""
+    span = Span("line", 1, 2, 0, 9)
+    chunks = [Chunk("apple", span, "code"), Chunk("apple pie", span, "info", lang="ko")]
+    with kb.open("memory:", embedder="none") as base:
+        base.store.put([entry("a", chunks=chunks, vectors=(), path="a.md")])
+        for ref, options in (("a.md", {"kind": "code", "lang": "ko"}), ("a:1", {"kind": "code"})):
+            found = base.why_not(ref, "apple", **options)
+            assert {reason.code for reason in found.reasons} == {"filter"}
+            assert found.change is not None
+            assert [each.split()[1] for each in found.change.told] == [f"--{name}" for name in options]
+            assert base.why_not("a:0", "apple", kind="code").shown
 
 
 def test_what_is_shown_is_said_to_be_and_where(base: kb.KB) -> None:
@@ -233,6 +248,14 @@ def test_a_changed_file_and_a_document_without_text(base: kb.KB, tmp_path: Path)
         assert [reason.code for reason in without.reasons] == ["no_text"]
 
 
+@pytest.mark.parametrize("path", ["a[1]*?.md", "[*].md", "x/]y[.md", "100%_'\".md"])
+def test_a_path_may_look_like_a_pattern(make_base: MakeBase, path: str) -> None:
+    base = make_base([kb.Document(path, "apple"), kb.Document("a1bc.md", "apple"), kb.Document("a.md", "apple")])
+    found = base.why_not(path, "apple", top=3, mode="lexical")
+    assert found.document is not None
+    assert (found.document.path, found.shown, found.words.held) == (path, True, ("apple",))
+
+
 def test_chunks_that_wait_for_a_vector(make_base: MakeBase, tmp_path: Path) -> None:
     base = make_base({"a.md": "# A\n\napple", "b.md": "# B\n\npear"})
     base.close()
@@ -320,7 +343,7 @@ def documents(draw: st.DrawFn) -> list[kb.Document]:
 maybe = st.sampled_from
 queries = st.builds(
     Query,
-    text=TEXTS | TEXTS.map(lambda text: f'"{text}"'),
+    text=TEXTS | TEXTS.map(lambda text: f'"{text}"') | TEXTS.map(lambda text: f"-{text}"),
     top=maybe((None, 1, 3)),
     mode=maybe(("hybrid", "lexical", "vector")),
     profile=maybe((None, "strict", "memory", "snippets", "best")),
@@ -330,8 +353,9 @@ queries = st.builds(
         path=maybe((None, "a/**", "*.md")),
         collection=maybe((None, None, "other")),
         since=maybe((None, "2025-01-01")),
+        lang=maybe((None,) * 9 + ("", "-x")),
     ),
-    threshold=maybe((None, None, 0.02, 0.6)),
+    threshold=maybe((None, None, 0.02, 0.6, -0.5)),
     min_score=maybe((None, None, 0.3)),
     alpha=maybe((None, None, 0.0, 0.4)),
     budget=maybe((None, None, 150)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kb.errors import KBError
 from kb.search.engine import DEPTH_FLOOR, Engine
@@ -17,24 +17,28 @@ from kb.whynot.values import Change, Words
 
 MOST_STEPS = 6  # of one idea: cuts, hits per document, rank and budget may each ask for one, the rank for two
 FAR = 100  # a longer answer than this is no small change: another one is looked for first
+ENOUGH = 2  # things to change: what needs no more is not looked beyond
 OWN_WORDS = 60  # words of the document that are looked up, for the rarest of them
 ADDED = 3  # of the rarest, each tried on its own
 
 
-@dataclass(frozen=True, slots=True)
 class Trial:
-    """A document, and the engine that is asked again."""
+    """A document, and the engine that is asked again. Nothing is asked twice."""
 
-    engine: Engine
-    target: Target
+    def __init__(self, engine: Engine, target: Target) -> None:
+        self.engine = engine
+        self.target = target
+        self._seen: dict[Query, Look | None] = {}
 
     def look(self, query: Query) -> Look | None:
         """None: the engine refuses the query."""
-        try:
-            with self.engine.store.snapshot(query.filters.collection) as snapshot:
-                return look(self.engine, snapshot, query, self.target.wanted)
-        except KBError:
-            return None
+        if query not in self._seen:
+            try:
+                with self.engine.store.snapshot(query.filters.collection) as snapshot:
+                    self._seen[query] = look(self.engine, snapshot, query, self.target.wanted)
+            except KBError:
+                self._seen[query] = None
+        return self._seen[query]
 
     def rank(self, query: Query) -> int | None:
         """Its rank in the answer."""
@@ -47,49 +51,58 @@ class Trial:
         shown = (hit.rank for hit in hits if self.target.wanted.intersection(hit.merged or (hit.chunk_id,)))
         return next(shown, None)
 
+    def shows(self, query: Query) -> bool:
+        """Whether its place is on the page and, where there is a budget, has room there."""
+        seen = self.look(query)
+        if seen is None or seen.stage != "budget":
+            return False
+        return query.budget is None or self.rank(query) is not None
+
     def mended(self, query: Query) -> Query | None:
         """The query with what its cuts and its length need to show the document; None where that is not enough."""
         for _ in range(MOST_STEPS):
+            if self.shows(query):
+                return self._shorter(query)
             seen = self.look(query)
-            if seen is None:
-                return None
-            if seen.stage == "budget" and (rank := self.rank(query)) is not None:
-                shorter = replace(query, top=rank)  # a longer answer looked deeper, and it came up
-                longer = query.top is not None and FAR < rank < query.top
-                return shorter if longer and self.rank(shorter) else query
-            changed = _mend(seen, query, self.target, self.engine.settings.search.max_top)
-            if changed is None or changed == query:
+            changed = seen and _mend(seen, query, self.target, self.engine.settings.search.max_top)
+            if not changed or changed == query:
                 return None
             query = changed
         return None
 
+    def _shorter(self, query: Query) -> Query:
+        """A long answer looked deeper than the one before, and what was looked for may have come up."""
+        seen = self.look(query)
+        if seen is None or seen.rank is None or query.top is None or not FAR < seen.rank < query.top:
+            return query
+        shorter = replace(query, top=seen.rank)
+        return shorter if self.shows(shorter) else query
+
     def deeper(self, query: Query) -> Query | None:
         """With the shortest answer that looks deep enough to find it."""
         low, high = max(query.top or 0, DEPTH_FLOOR), self.engine.settings.search.max_top
-        if not self._reaches(replace(query, top=high)):
+        if self.mended(replace(query, top=high)) is None:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._reaches(replace(query, top=middle)) else (middle, high)
+            seen = self.look(replace(query, top=middle))
+            low, high = (low, middle) if seen and seen.stage == "budget" else (middle, high)
         return self.mended(replace(query, top=high))
-
-    def _reaches(self, query: Query) -> bool:
-        seen = self.look(query)
-        return seen is not None and seen.stage == "budget"
 
 
 def smallest(trial: Trial, before: Query, start: Query, seen: Look, words: Words) -> Change | None:
     """``start`` is the query without what keeps the document out in any case: filters, and a later page."""
     needed = len(told(before, start))
     best: tuple[int, Query] | None = None
-    for idea in _ideas(trial, start, seen, words):
+    for tried, idea in enumerate(_ideas(trial, start, seen, words), start=1):
         found = trial.mended(idea)
         if found is None:
             continue
-        cost = len(told(before, found)) - needed + ((found.top or 0) > max(FAR, before.top or 0))
+        far = (found.top or 0) > max(FAR, before.top or 0)
+        cost = len(told(before, found)) - needed + FAR * far
         if best is None or cost < best[0]:
             best = (cost, found)
-        if best[0] <= 1:
+        if best[0] <= (1 if tried == 1 else ENOUGH):
             break
     after = best[1] if best else (trial.deeper(start) if seen.item is None else None) or _own(trial, start)
     if after is None or (rank := trial.rank(after)) is None:
@@ -145,14 +158,15 @@ def _ideas(trial: Trial, start: Query, seen: Look, words: Words) -> Iterator[Que
     if start.mode == "hybrid":
         yield from (replace(start, alpha=alpha) for alpha in (0.2, 0.8))
     if profile.terms == "any" and parsed.raw is None:
-        for word in rarest(trial, start)[:ADDED]:
+        for word in rarest(trial, start, trial.target.document.title)[:ADDED]:
             yield replace(start, text=f"{start.text} {word}".strip())
 
 
 def _own(trial: Trial, start: Query) -> Query | None:
     """When nothing else helps: the search within the document, at last with its own words."""
+    title = f"{trial.target.document.title} {trial.target.document.path}"
     only = replace(start, filters=replace(start.filters, path=trial.target.only.path))
-    asked = [only, *(replace(only, text=word, mode="lexical") for word in rarest(trial, start))]
+    asked = [only, *(replace(only, text=word, mode="lexical") for word in rarest(trial, start, title))]
     return next((found for query in asked if (found := trial.mended(query))), None)
 
 
@@ -162,10 +176,9 @@ def _replaced(text: str, words: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{any_of})(?!\w)", lambda match: words[match[0]], text)
 
 
-def rarest(trial: Trial, start: Query) -> Sequence[str]:
+def rarest(trial: Trial, start: Query, title: str) -> Sequence[str]:
     """Words of the document, those that stand in the fewest chunks first."""
-    target = trial.target
-    known = list(vocabulary(f"{target.document.title} {target.document.path}", target.texts))[:OWN_WORDS]
+    known = list(vocabulary(title, trial.target.texts))[:OWN_WORDS]
     with trial.engine.store.snapshot(start.filters.collection) as snapshot:
         counts = snapshot.vocabulary.terms(known)
     return sorted((word for word in known if counts.get(word)), key=lambda word: (counts[word], known.index(word)))

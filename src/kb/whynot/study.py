@@ -12,7 +12,7 @@ from kb.search.legs import Found
 from kb.types import Query
 from kb.whynot import legs, narrowing, reasons
 from kb.whynot.changes import Trial, smallest
-from kb.whynot.look import Look, look
+from kb.whynot.look import Look
 from kb.whynot.target import Target, absent, find
 from kb.whynot.values import Reason, Standing, WhyNot
 
@@ -55,8 +55,10 @@ def _study(engine: Engine, ref: str, query: Query) -> WhyNot:
 def _looked(trial: Trial, told: WhyNot, start: Query) -> WhyNot:
     """With what each step makes of the document, once the filters that it does not pass are gone."""
     engine, target = trial.engine, trial.target
+    seen = trial.look(start)
+    if seen is None:  # refused: without the filters another model would have to answer, which is not here
+        return replace(told, reasons=tuple(reasons.of_filters(told.filters)))
     with engine.store.snapshot(start.filters.collection) as snapshot:
-        seen = look(engine, snapshot, start, target.wanted)
         lexical, vector = legs.deeper(engine, snapshot, start, seen)
         words = legs.words(snapshot, target, seen, lexical)
         meaning = legs.meaning(snapshot, target, seen, vector)
@@ -65,9 +67,10 @@ def _looked(trial: Trial, told: WhyNot, start: Query) -> WhyNot:
     if told.shown:
         return told
     found = [*reasons.of_filters(told.filters)]
-    if trial.rank(start) is None:
+    if start == told.query or not trial.shows(start):
         found += reasons.of_stage(seen, standing, words, meaning)
-    found += _upkeep(engine, target, vector)
+        found += _vectors(engine, target, vector)
+    found += _stale(engine, target)
     change = smallest(trial, told.query, replace(start, cursor=None), seen, words)
     return replace(told, reasons=tuple(found), change=change)
 
@@ -91,26 +94,29 @@ def _standing(seen: Look) -> Standing:
 
 
 def _empty(target: Target) -> Reason:
-    source = target.document.source
-    return Reason(
-        "no_text", "It holds no text, so that nothing can find it.", f"kb add {quote(source)}" if source else ""
-    )
+    return Reason("no_text", "It holds no text, so that nothing can find it.", _again(target))
 
 
-def _upkeep(engine: Engine, target: Target, vector: Found) -> Iterator[Reason]:
-    """What is to be done to the store: the file has changed, vectors are missing, the model is not here."""
-    source = target.document.source
-    again = f"kb add {quote(source)}" if source else ""
+def _stale(engine: Engine, target: Target) -> Iterator[Reason]:
     if engine.is_stale(target.document):
-        yield Reason("stale", "The file has changed, or gone, since it was indexed.", again)
+        yield Reason("stale", "The file has changed, or gone, since it was indexed.", _again(target))
+
+
+def _vectors(engine: Engine, target: Target, vector: Found) -> Iterator[Reason]:
+    """Vectors that are missing, and a model that is not here."""
     with engine.store.snapshot(target.document.collection) as snapshot:
         model, held = snapshot.model, snapshot.vectors_of(sorted(target.wanted))
     if model is not None and len(held) < len(target.wanted):
-        waiting = set(engine.store.models.waiting(model.label, target.document.collection, WAITING))
-        if waiting & target.wanted:
-            count = len(waiting & target.wanted)
-            yield Reason(
-                "pending", f"{count} of its {len(target.wanted)} chunks wait for a vector.", again or "kb model run"
-            )
+        waiting = target.wanted.intersection(
+            engine.store.models.waiting(model.label, target.document.collection, WAITING)
+        )
+        if waiting:
+            told = f"{len(waiting)} of its {len(target.wanted)} chunks wait for a vector."
+            yield Reason("pending", told, _again(target) or "kb model run")
     if vector.problem is not None and vector.problem.fix:
         yield Reason("model", f"The vector leg could not answer: {vector.problem.message}.", vector.problem.fix)
+
+
+def _again(target: Target) -> str:
+    source = target.document.source
+    return f"kb add {quote(source)}" if source else ""
