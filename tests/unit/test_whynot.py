@@ -84,6 +84,7 @@ CASES = [
     Case("kubelet.md", "kublet", LEXICAL | {"profile": "strict"}, ("words", "near_words"), "with the words kubelet"),
     Case("manual.md", "windows server", LEXICAL | {"profile": "strict"}, ("chunking",), "with --profile notes"),
     Case("git.md", "install the git", LEXICAL | {"profile": "strict"}, ("all_words",), "with --profile notes"),
+    Case("kubelet.md", "zebra git kubelet", {"profile": "strict", "top": 1}, ("top", "all_words"), "with --top"),
     Case("git.md", '"apt git"', {}, ("words",), "with the words apt git"),
     Case("git.md", "'install AND windows'", {}, ("words",), "with the words install AND windows"),
     Case("고양이.md", "고양이 강아지", LEXICAL | {"profile": "strict"}, ("all_words",), "with --profile notes"),

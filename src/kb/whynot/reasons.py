@@ -40,6 +40,8 @@ def of_stage(seen: Look, standing: Standing, words: Words, meaning: Meaning) -> 
     else:
         budget = seen.plan.query.budget
         yield Reason("budget", f"It stands at rank {standing.rank}, but --budget {budget} has no room for it.")
+    if stage in ("later", "threshold", "min_score") and words.ran and (words.rank is None or words.rank > words.depth):
+        yield from _by_words(words)
     if stage in ("later", "threshold") and standing.decay is not None and standing.decay < 1:
         faded = f"faded to {standing.decay:.2f} of its relevance {standing.relevance:.4f}"
         yield Reason("decay", f"It is an old memory: its score is {faded}.")
