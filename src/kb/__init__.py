@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SearchResult,
         Status,
     )
+    from kb.whynot.values import WhyNot
 
 __version__ = "0.1.0"
 
@@ -49,12 +50,13 @@ __all__ = [
     "Settings",
     "Status",
     "Store",
+    "WhyNot",
     "filters",
     "open",
 ]
 
 # Where each name lives. They load when first used: `import kb` and `kb --help` cost next to nothing.
-_HOMES = {"KB": "kb.app", "open": "kb.app", "filters": "kb.asking"}
+_HOMES = {"KB": "kb.app", "open": "kb.app", "filters": "kb.asking", "WhyNot": "kb.whynot.values"}
 _HOMES |= {"Settings": "kb.config", "KBError": "kb.errors"}
 _HOMES |= dict.fromkeys(("Embedder", "Retriever", "Store"), "kb.protocols")
 

@@ -38,6 +38,7 @@ from kb.types import (
     StoredDocument,
     Trust,
 )
+from kb.whynot import WhyNotVerb
 
 OnEvent = Callable[[Progress], None]
 
@@ -69,6 +70,7 @@ class KB:
             reranker=LazyReranker(self.settings.rerank, reranker).get,
         )
         self.model = ModelVerbs(store, self._embedders)
+        self.why_not = WhyNotVerb(self.engine)
 
     def __enter__(self) -> KB:
         return self

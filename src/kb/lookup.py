@@ -48,9 +48,9 @@ def passages(snapshot: Snapshot, ref: str, *, context: int = 0, collection: str 
 
 def _by_path(snapshot: Snapshot, ref: str, collection: str | None) -> list[StoredDocument]:
     path = ref.removeprefix("./")
-    exact = snapshot.find(Filters(path=_literal(path), collection=collection))
+    exact = snapshot.find(Filters(path=literal(path), collection=collection))
     folder = path.strip("/")
-    return exact or (snapshot.find(Filters(path=f"{_literal(folder)}/**", collection=collection)) if folder else [])
+    return exact or (snapshot.find(Filters(path=f"{literal(folder)}/**", collection=collection)) if folder else [])
 
 
 def _by_source(snapshot: Snapshot, ref: str, collection: str | None) -> list[StoredDocument]:
@@ -65,7 +65,8 @@ def _by_source(snapshot: Snapshot, ref: str, collection: str | None) -> list[Sto
     ]
 
 
-def _literal(path: str) -> str:
+def literal(path: str) -> str:
+    """The glob that matches this path and no other."""
     return _GLOB.sub(r"[\1]", path)
 
 

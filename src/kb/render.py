@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kb.errors import KBError
 from kb.models import ModelState, ModelStatus
@@ -29,6 +30,9 @@ from kb.types import (
     Status,
     StoredDocument,
 )
+
+if TYPE_CHECKING:
+    from kb.whynot.values import Meaning, Standing, WhyNot, Words
 
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # json escapes the C0 controls itself
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -151,6 +155,59 @@ def leg(each: Leg) -> dict[str, Any]:
         "ms": round(each.ms, 3),
     }
     return document | _present(each, "reason")
+
+
+def why_not(found: WhyNot) -> dict[str, Any]:
+    words, meaning, standing = found.words, found.meaning, found.standing
+    return {
+        "schema_version": "why_not.v1",
+        "ref": found.ref,
+        "query": found.query.text,
+        "mode": found.query.mode,
+        "profile": found.profile,
+        "document": None if found.document is None else document(found.document),
+        "chunks": found.chunks,
+        "shown": found.shown,
+        "rank": found.rank,
+        "reasons": [{"code": each.code, "text": each.text, "fix": each.fix or None} for each in found.reasons],
+        "filters": [
+            {"flag": each.flag, "wanted": each.wanted, "passes": each.passes, "has": each.has} for each in found.filters
+        ],
+        "legs": {
+            "lexical": _stands(words, words.score)
+            | {
+                "tier": words.tier,
+                "held": list(words.held),
+                "missing": [
+                    {"word": each.word, "chunks": each.chunks, "near": list(each.near), "elsewhere": each.elsewhere}
+                    for each in words.missing
+                ],
+                "dropped": list(words.dropped),
+            },
+            "vector": _stands(meaning, meaning.cosine) | {"vectors": meaning.vectors},
+        },
+        "ranking": standing and _fields(standing, "score_kind", "rank", "ranked", "score", "relevance", "decay",
+                                        "last_score"),
+        "change": found.change
+        and {
+            "told": list(found.change.told),
+            "command": shlex.join(found.change.argv),
+            "argv": list(found.change.argv),
+            "rank": found.change.rank,
+        },
+        "warnings": list(found.warnings),
+        "revision": found.revision,
+        "took_ms": round(found.took_ms, 3),
+    }  # fmt: skip
+
+
+def _stands(leg: Words | Meaning, score: float | None) -> dict[str, Any]:
+    place = None if leg.place is None else citation(leg.place)
+    return _fields(leg, "ran", "reason", "rank") | {"score": score, "depth": leg.depth, "place": place}
+
+
+def _fields(value: Words | Meaning | Standing, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 # ---------------------------------------------------------------- documents and passages

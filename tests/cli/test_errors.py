@@ -38,6 +38,15 @@ FAILING = [
     ["search", "x", "--rerank", "--no-rerank"],
     ["search", "x", "--mmr", "1.5"],
     ["search", "x", "--per-doc", "0"],
+    ["why-not"],
+    ["why-not", "a.md"],
+    ["why-not", "", "x"],
+    ["why-not", "a.md", "x", "--explain"],
+    ["why-not", "a.md", "x", "--top", "0"],
+    ["why-not", "a.md", "x", "--profile", "nonsense"],
+    ["why-not", "notes/git-undo.md", "'AND AND ('"],
+    ["why-not", "notes", "x"],
+    ["why-not", "notes/git-undo.md#L9999", "x"],
     ["add", "-", "--jsonl", "-"],
 ]
 

@@ -33,7 +33,16 @@ HEAVY = {
     "urllib.request",
     "xml",
 }
-OF_KB = {"kb.ingest", "kb.evaluate", "kb.serve", "kb.testing", "kb.embed.http", "kb.embed.minilm", "kb.pack"}
+OF_KB = {
+    "kb.ingest",
+    "kb.evaluate",
+    "kb.serve",
+    "kb.testing",
+    "kb.embed.http",
+    "kb.embed.minilm",
+    "kb.pack",
+    "kb.whynot.study",
+}
 PROGRAM = """
 import sys
 from kb.cli import main

@@ -17,7 +17,7 @@ LAYERS = (
     {"analysis"},
     {"ingest", "embed", "store", "search", "rerank"},
     {"lookup", "pack", "asking", "model", "usual"},
-    {"modelset"},
+    {"modelset", "whynot"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
     {"testing_models", "testing_words"},

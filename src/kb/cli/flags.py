@@ -136,6 +136,24 @@ SEARCH = Verb(
     ),
 )
 
+WHY_NOT = Verb(
+    "why-not",
+    "why a document is not in an answer, and what would show it",
+    "whynot:why_not",
+    words="PATH QUERY",
+    least=2,
+    most=None,
+    completes=("FILES",),
+    text="PATH is a path, PATH#L12 or PATH#p=3, or the id of a document or a chunk; the rest is a search as kb search "
+    "takes it. Says which filter, cut or leg keeps the document out, where it stands in each leg, and the smallest "
+    "change that shows it, which was tried.",
+    flags=tuple(flag for flag in SEARCH.flags if flag.name != "--explain"),
+    examples=(
+        ("kb why-not notes/git-undo.md install git", "where it stands, and how long an answer must be to show it"),
+        ("kb why-not notes/git-undo.md undo --tags ops", "which filter leaves it out"),
+    ),
+)
+
 GET = Verb(
     "get",
     "print the exact text of a hit, a file or a part of it",
@@ -272,7 +290,10 @@ COMPLETION = Verb(
     ),
 )
 
-ORDER = (ADD, SEARCH, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, MODEL, EXPORT, IMPORT, COMPLETION)
+ORDER = (
+    ADD, SEARCH, WHY_NOT, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, MODEL, EXPORT, IMPORT,
+    COMPLETION,
+)  # fmt: skip
 VERBS = {verb.name: verb for verb in ORDER}
 
 

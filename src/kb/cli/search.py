@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def search(session: Session) -> int:
-    query = _query(session)
+    query = question(session, session.words)
     with session.open(read_only=True) as base:
         result = base.search(query)
         empty = not result.hits and not session.json and base.status().documents == 0
@@ -29,9 +29,10 @@ def search(session: Session) -> int:
     return 0
 
 
-def _query(session: Session) -> Query:
+def question(session: Session, words: tuple[str, ...]) -> Query:
+    """The query of a command line: its words and the flags of ``kb search``."""
     value = session.value
-    text = read_stdin().strip() if session.words == ("-",) else " ".join(session.words)
+    text = read_stdin().strip() if words == ("-",) else " ".join(words)
     profile = value("profile")
     if profile is not None:
         from kb.config import resolve_profile
@@ -48,7 +49,7 @@ def _query(session: Session) -> Query:
         alpha=value("alpha"),
         cursor=value("cursor"),
         budget=value("budget"),
-        explain=value("explain"),
+        explain=bool(session.command.values.get("explain")),
         shape=_shape(session),
     )
 

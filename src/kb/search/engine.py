@@ -58,14 +58,8 @@ class Engine(Value):
         started = time.perf_counter()
         plan = self.plan(query)
         with self.store.snapshot(query.filters.collection) as snapshot:
-            page = self._start(plan, snapshot.revision)
-            lexical, vector = self.candidates(snapshot, plan, page.top)
-            if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
-                plan = replace(
-                    plan, fusion=fusion_for(plan.profile, plan.mode, 0.0)
-                )  # alpha 1, no vectors: words answer
-                lexical, _ = self.candidates(snapshot, plan, page.top)
-            plan = replace(plan, fusion=informed(plan.fusion, snapshot, plan.parsed, lexical, vector))
+            page = self.start(plan, snapshot.revision)
+            plan, lexical, vector = self.find(snapshot, plan, page.top)
             fused = self.rank(snapshot, plan, lexical, vector)
             judged = judgement(plan.fusion, fused, snapshot)
             arranged, warnings = self.arrange(snapshot, plan, fused, page)
@@ -107,10 +101,9 @@ class Engine(Value):
         """The ranking of a query, with what it was made of."""
         plan = self.plan(query)
         with self.store.snapshot() as snapshot:
-            lexical, vector = self.candidates(snapshot, plan, plan.top)
-            fusion = informed(plan.fusion, snapshot, plan.parsed, lexical, vector)
-            ranking = self.rank(snapshot, replace(plan, fusion=fusion), lexical, vector)
-        return ranking, fusion.evidence if isinstance(fusion, Blend) else Evidence()
+            plan, lexical, vector = self.find(snapshot, plan, plan.top)
+            ranking = self.rank(snapshot, plan, lexical, vector)
+        return ranking, plan.fusion.evidence if isinstance(plan.fusion, Blend) else Evidence()
 
     def index_version(self, mode: Mode) -> str:
         with self.store.snapshot() as snapshot:
@@ -144,9 +137,18 @@ class Engine(Value):
         filled = replace(query, now=(query.now or self.today()) if profile.half_life_days else None)
         return Plan(filled, parse(query.text, settings), profile, fusion, mode, top, deadline)
 
+    def find(self, snapshot: Snapshot, plan: Plan, top: int) -> tuple[Plan, Found, Found]:
+        """What each leg finds, and the plan with a fusion that knows of it."""
+        lexical, vector = self.candidates(snapshot, plan, top)
+        if plan.mode == "hybrid" and not (plan.parsed.empty or lexical.leg.ran or vector.leg.ran):
+            plan = replace(plan, fusion=fusion_for(plan.profile, plan.mode, 0.0))  # alpha 1, no vectors: words answer
+            lexical, _ = self.candidates(snapshot, plan, top)
+        fusion = informed(plan.fusion, snapshot, plan.parsed, lexical, vector)
+        return replace(plan, fusion=fusion), lexical, vector
+
     def candidates(self, snapshot: Snapshot, plan: Plan, top: int) -> tuple[Found, Found]:
         """What each leg finds; filters act inside them. An empty query runs none."""
-        depth = max(MIN_DEPTH, plan.profile.candidates * max(top, DEPTH_FLOOR))
+        depth = depth_of(plan.profile, top)
         where = plan.query.filters
         skip_lexical, skip_vector = _not_asked(plan)
         lexical = (
@@ -197,7 +199,7 @@ class Engine(Value):
         arranged = arrange.arrange(snapshot, fused, shape, opinions=opinions, weight=settings.weight)
         return arranged, [warning] if warning else []
 
-    def _start(self, plan: Plan, revision: int) -> cursor.Cursor:
+    def start(self, plan: Plan, revision: int) -> cursor.Cursor:
         """Where this page begins: at the first place, or where its cursor says."""
         settings = f"{plan.profile!r}{self.settings.rerank!r}"
         question = cursor.fingerprint(replace(plan.query, mode=plan.mode), settings)
@@ -248,6 +250,11 @@ class ModeRetriever(Value):
 
     def retrieve(self, query: Query) -> SearchResult:
         return self.engine.search(replace(query, mode=self.mode))
+
+
+def depth_of(profile: Profile, top: int) -> int:
+    """How many candidates each leg gives."""
+    return max(MIN_DEPTH, profile.candidates * max(top, DEPTH_FLOOR))
 
 
 def index_version(mode: Mode, model: ModelInfo | None) -> str:

@@ -49,7 +49,10 @@ def conditions(where: Filters) -> Conditions:
     if where.trust_min is not None:
         documents.append(f"d.trust >= {bind(TRUST_LEVELS.index(where.trust_min))}")
     if where.path is not None:
-        documents.append(f"kb_glob({bind(pack(where.path))}, d.path)")
+        name = literal(where.path)
+        documents.append(
+            f"kb_glob({bind(pack(where.path))}, d.path)" if name is None else f"d.path = {bind(pack(name))}"
+        )
     if where.kind is not None:
         found.chunks.append(f"c.kind = {bind(where.kind)}")
     if where.lang is not None:
@@ -117,6 +120,14 @@ def glob(pattern: str) -> re.Pattern[str]:
             parts.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at]) or re.escape(pattern[at]))
             at += 1
     return re.compile("".join(parts), re.DOTALL)
+
+
+_LITERAL = re.compile(r"(?:[^*?\[]|\[[*?\[]\])*")
+
+
+def literal(pattern: str) -> str | None:
+    """The one path that a pattern matches, which an index finds; None where it may match several."""
+    return re.sub(r"\[([*?\[])\]", r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
 def _one_of(inner: str) -> str:
