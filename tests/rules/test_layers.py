@@ -16,7 +16,7 @@ LAYERS = (
     {"languages", "remote", "transformer"},
     {"analysis"},
     {"ingest", "embed", "store", "search", "rerank"},
-    {"lookup", "pack", "asking", "model"},
+    {"lookup", "pack", "asking", "model", "known"},
     {"modelset"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
