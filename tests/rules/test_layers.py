@@ -17,10 +17,10 @@ LAYERS = (
     {"analysis"},
     {"ingest", "embed", "store", "search", "rerank"},
     {"lookup", "pack", "asking", "model", "known"},
-    {"modelset"},
+    {"modelset", "marks"},
     {"app"},
     {"render", "evaluate", "testing", "doctor"},
-    {"testing_models", "testing_words"},
+    {"testing_models", "testing_words", "tune"},
     {"cli", "serve"},
     {"__main__"},
 )
