@@ -24,7 +24,8 @@ LIMIT = (
 )
 LEAST_HELD_OUT = 30  # below it, an interval by drawing anew is too narrow for what it claims
 SLOWER = 3.0  # times, above which a gain has to be asked for
-CLOSE = 0.002  # a difference in nDCG that is not worth another setting than the usual one
+CLOSE = 0.005  # nDCG by which neighbouring weights differ by chance on 300 questions: no reason for another than usual
+DEADLINE_S = 60.0  # of a search: on a busy machine one slow question must not end a run of a thousand
 SHOWN = 5  # questions that gain and lose
 
 OnProgress = Callable[[str, int, int], None]  # what is asked, how many questions are done, of how many
@@ -63,7 +64,7 @@ def run(base: KB, request: Request | None = None, *, on_progress: OnProgress | N
     if len(held) < LEAST_HELD_OUT:
         few = f"{len(held)} questions are left to prove a gain with, and {LEAST_HELD_OUT} are needed"
         return replace(report, reason=f"{few}: more text with headings and links, or kb mark PATH QUERY")
-    asked = tuner.explore(train)
+    asked = tuner.explore(train, vectors=report.model is not None)
     chosen = choose(asked, [each.score(train) for each in asked])
     report = replace(report, tried=tuple(_tried(each, train) for each in asked))
     if chosen.setting.profile is None:
@@ -117,11 +118,11 @@ class _Tuner:
             warnings=tuple(f"search.{each} is set and overrules every profile" for each in overruled),
         )
 
-    def explore(self, train: Sequence[Question]) -> list[Asked]:
+    def explore(self, train: Sequence[Question], *, vectors: bool) -> list[Asked]:
         """Fusions, then weights for the best of them, then a second opinion. The present setting comes first."""
         settings = self.base.settings
         asked = [self._ask(each, train) for each in (self.now, *tried_settings.fusions(settings, self.now, self.name))]
-        for more in (tried_settings.weighed, tried_settings.second_opinions):
+        for more in ((tried_settings.weighed,) if vectors else ()) + (tried_settings.second_opinions,):
             best = max(asked, key=lambda each: each.score(train)).setting
             asked += [self._ask(each, train) for each in more(settings, best, self.name)]
         return asked
@@ -162,10 +163,14 @@ class _Tuner:
         return Proposal(self.name, collection, tried_settings.changes(chosen.profile))
 
     def _engine(self, setting: Setting) -> Engine:
-        if setting.profile is None:
-            return self.base.engine
-        profiles = {**tried_settings.profiles_of(self.base.settings), self.name: setting.profile}
-        return replace(self.base.engine, settings=replace(self.base.settings, profiles=profiles))
+        settings = self.base.settings
+        settings = replace(
+            settings, search=replace(settings.search, deadline_s=max(DEADLINE_S, settings.search.deadline_s))
+        )
+        if setting.profile is not None:
+            profiles = {**tried_settings.profiles_of(settings), self.name: setting.profile}
+            settings = replace(settings, profiles=profiles)
+        return replace(self.base.engine, settings=settings)
 
     def _ask(self, setting: Setting, questions: Sequence[Question]) -> Asked:
         engine, asked = self._engine(setting), Asked(setting, (), ())

@@ -10,7 +10,7 @@ from kb.config import Profile, Settings, resolve_profile, shipped_profiles
 FUSIONS = ("best", "notes", "strict")  # the likeliest first: of two that are as good the earlier one is taken
 # Words alone (0) and meaning alone (1) are not tried: the questions are made of the store's own words, and would not
 # miss what a question in other words needs.
-ALPHAS = (0.15, 0.3, 0.45, 0.6, 0.75)
+ALPHAS = (0.15, 0.3, 0.45, 0.6)
 
 
 @dataclass(frozen=True, slots=True)
