@@ -12,7 +12,8 @@ import kb
 from kb import evaluate
 from kb.errors import NotFound, UsageError
 from kb.evaluate import judged
-from kb.marks import NAME, Mark
+from kb.marks import LOCK, NAME, Mark
+from kb.store.sqlite.lease import lease
 from tests.conftest import MakeBase
 
 
@@ -99,7 +100,7 @@ def test_a_line_that_a_crash_cut_short_goes_and_one_without_an_end_stays(
     base = make_base(fruit)
     base.mark("c.md", "install git")
     whole = file_of(base).read_bytes()
-    file_of(base).write_bytes(whole + b'{"query": "install gi')
+    file_of(base).write_bytes(whole + b'{"query": "' + b"a long question " * 20)
     base.mark("d.md", "install git")
     assert [mark.place for mark in base.mark.list()] == ["c.md", "d.md"]
     file_of(base).write_bytes(whole.rstrip(b"\n"))
@@ -112,6 +113,17 @@ def test_a_damaged_file_is_named(make_base: MakeBase, fruit: dict[str, str]) -> 
     file_of(base).write_text('{"query": "x", "relevant": ["c.md"]}\nnot json\n')
     with pytest.raises(UsageError, match="line 2"):
         base.mark.list()
+
+
+def test_a_mark_waits_for_the_one_before_it(make_base: MakeBase, fruit: dict[str, str]) -> None:
+    base = make_base(fruit)
+    waiting = threading.Thread(target=lambda: base.mark("c.md", "install git"))
+    with lease(file_of(base).with_name(LOCK), 1.0):
+        waiting.start()
+        waiting.join(0.3)
+        assert not file_of(base).exists()
+    waiting.join(10)
+    assert len(base.mark.list()) == 1
 
 
 def test_many_may_mark_at_once(make_base: MakeBase, fruit: dict[str, str]) -> None:

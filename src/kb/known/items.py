@@ -25,7 +25,7 @@ KINDS: tuple[ItemKind, ...] = ("link", "symbol", "title", "heading")
 # Of a whole sample. Texts of links stand elsewhere than in what they lead to, as the words of a person do; the others
 # are words of the answer itself, which any keyword search finds (docs/decisions/011-tune.md).
 SHARES: dict[ItemKind, float] = {"link": 0.5, "symbol": 0.2, "title": 0.15, "heading": 0.15}
-READ_CHUNKS = 8000  # of a large store: read in 0.2 s, with ten times as many links as are drawn
+READ_CHUNKS, READ_DOCUMENTS = 8000, 3000  # of a large store, whichever is first: they hold far more than is drawn
 SHORTEST, LONGEST = 3, 120  # characters of a query
 COMMON = 0.005  # a word alone that stands in a larger share of all chunks (and in more than FEW) names nothing
 FEW = 5
@@ -92,7 +92,7 @@ def _candidates(snapshot: Snapshot, documents: Sequence[StoredDocument]) -> list
     places = {name: Places.of(held) for name, held in collections.items()}
     found: dict[KnownItem, _Candidate] = {}
     read = 0
-    for document in sorted(documents, key=lambda each: _hash(each.doc_id)):
+    for document in sorted(documents, key=lambda each: _hash(each.doc_id))[:READ_DOCUMENTS]:
         if read >= READ_CHUNKS:
             break
         _, chunks = snapshot.read(document.doc_id)
