@@ -25,7 +25,9 @@ KINDS: tuple[ItemKind, ...] = ("link", "symbol", "title", "heading")
 # Of a whole sample. Texts of links stand elsewhere than in what they lead to, as the words of a person do; the others
 # are words of the answer itself, which any keyword search finds (docs/decisions/011-tune.md).
 SHARES: dict[ItemKind, float] = {"link": 0.5, "symbol": 0.2, "title": 0.15, "heading": 0.15}
-READ_CHUNKS, READ_DOCUMENTS = 8000, 3000  # of a large store, whichever is first: they hold far more than is drawn
+# Of a large store, for each query that is wanted, whichever is first: more than is drawn where one chunk in fifty holds
+# a link to a document of the store, by a text that means only this one. 100,000 documents take 1.7 s, most of it to list.
+READ_CHUNKS, READ_DOCUMENTS = 30, 10
 SHORTEST, LONGEST = 3, 120  # characters of a query
 COMMON = 0.005  # a word alone that stands in a larger share of all chunks (and in more than FEW) names nothing
 FEW = 5
@@ -63,28 +65,29 @@ class _Candidate:
 def known_items(snapshot: Snapshot, limit: int = 300, collection: str | None = None) -> list[KnownItem]:
     """At most ``limit`` queries with known answers, by kind and query; () where a store has nothing to make them of."""
     documents = snapshot.find(Filters(collection=collection))
-    candidates = _named_once(_candidates(snapshot, documents), documents)
+    candidates = _named_once(_candidates(snapshot, documents, limit), documents)
+    candidates = _saying_enough(snapshot, candidates)
     by_kind = {kind: [each for each in candidates if each.item.kind == kind] for kind in KINDS}
     found: dict[str, KnownItem] = {}
     for kind in KINDS:
-        _draw(snapshot, by_kind[kind], min(limit, len(found) + round(limit * SHARES[kind])), found)
+        _draw(by_kind[kind], min(limit, len(found) + round(limit * SHARES[kind])), found)
     for kind in KINDS:  # what one kind could not fill is left to the others, the best first
-        _draw(snapshot, by_kind[kind], limit, found)
+        _draw(by_kind[kind], limit, found)
     return sorted(found.values(), key=lambda item: (KINDS.index(item.kind), item.query))
 
 
-def _draw(snapshot: Snapshot, candidates: Iterable[_Candidate], limit: int, found: dict[str, KnownItem]) -> None:
+def _draw(candidates: Iterable[_Candidate], limit: int, found: dict[str, KnownItem]) -> None:
     for each in candidates:
         if len(found) >= limit:
             return
-        if each.key not in found and _says_enough(snapshot, each.item.query) and _is_spoken_of(each):
+        if each.key not in found and _is_spoken_of(each):
             found[each.key] = each.item
 
 
 # ---------------------------------------------------------------- candidates
 
 
-def _candidates(snapshot: Snapshot, documents: Sequence[StoredDocument]) -> list[_Candidate]:
+def _candidates(snapshot: Snapshot, documents: Sequence[StoredDocument], limit: int) -> list[_Candidate]:
     """Everything that documents drawn by the hash of their ids offer, in the order of hashes of the queries."""
     collections: dict[str, list[StoredDocument]] = {}
     for document in documents:
@@ -92,8 +95,8 @@ def _candidates(snapshot: Snapshot, documents: Sequence[StoredDocument]) -> list
     places = {name: Places.of(held) for name, held in collections.items()}
     found: dict[KnownItem, _Candidate] = {}
     read = 0
-    for document in sorted(documents, key=lambda each: _hash(each.doc_id))[:READ_DOCUMENTS]:
-        if read >= READ_CHUNKS:
+    for document in sorted(documents, key=lambda each: _hash(each.doc_id))[: limit * READ_DOCUMENTS]:
+        if read >= limit * READ_CHUNKS:
             break
         _, chunks = snapshot.read(document.doc_id)
         read += len(chunks)
@@ -156,17 +159,26 @@ def _is_one(answers: set[tuple[str, tuple[str, ...]]]) -> bool:
 # ---------------------------------------------------------------- which are good
 
 
-def _says_enough(snapshot: Snapshot, query: str) -> bool:
-    """Two words or more that mean something, or one that is rare here."""
+def _saying_enough(snapshot: Snapshot, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those of two words or more that mean something, or of one that is rare here."""
+    words = {each.item.query: _meaning(each.item.query) for each in candidates}
+    alone = sorted({found[0] for found in words.values() if len(found) == 1 and not has_cjk(found[0])})
+    counts = snapshot.vocabulary.terms(alone)  # in one call, as each counts all chunks
+    most = max(FEW, COMMON * counts.get("", 0))
+
+    def enough(found: list[str]) -> bool:
+        if len(found) != 1:
+            return bool(found)
+        return len(found[0]) > SHORTEST if has_cjk(found[0]) else 0 < counts[found[0]] <= most
+
+    return [each for each in candidates if enough(words[each.item.query])]
+
+
+def _meaning(query: str) -> list[str]:
+    """The words of a query that mean something; none where it is no query that a person would type."""
     if not SHORTEST <= len(query) <= LONGEST or "{{" in query or "://" in query:
-        return False
-    words = [word for word in _WORD.findall(query) if word.lower() not in STOPWORDS and not word.isdigit()]
-    if len(words) != 1:
-        return bool(words)
-    if has_cjk(words[0]):
-        return len(words[0]) > SHORTEST
-    counts = snapshot.vocabulary.terms(words)
-    return 0 < counts[words[0]] <= max(FEW, COMMON * counts.get("", 0))
+        return []
+    return [word for word in _WORD.findall(query) if word.lower() not in STOPWORDS and not word.isdigit()]
 
 
 def _is_spoken_of(each: _Candidate) -> bool:
