@@ -125,7 +125,7 @@ def test_the_present_setting_is_not_tried_twice_nor_overwritten() -> None:
     now = present(settings, None)
     name = own_name(None, now)
     assert name == "tuned-2"
-    assert [each.label for each in fusions(settings, now, name)] == ["notes", "strict"]
+    assert [each.label for each in fusions(settings, now, name, free=True)] == ["notes", "strict"]
 
 
 # ---------------------------------------------------------------- questions
@@ -197,6 +197,16 @@ def test_alike_settings_are_told_to_be_alike(make_base: MakeBase) -> None:
     assert report.proposal is None
     assert report.reason == "no other setting answers better"
     assert [row.label for row in report.tried] == ["notes (now)"]
+
+
+def test_questions_of_the_words_of_their_answers_do_not_say_how_much_words_weigh(make_base: MakeBase) -> None:
+    """Whatever needs all words, or weighs them more, would win by these questions and lose by a person's."""
+    texts = {path: text.partition(" See ")[0] for path, text in linked().items()}
+    names = {path: f"# {' '.join(text.split()[3:7])}\n\n{text}" for path, text in texts.items()}
+    report = tune.run(make_base(names, settings=with_present(MEANING_ONLY)))
+    assert set(report.kinds) <= {"title", "heading"}
+    assert [row.label for row in report.tried] == ["mine (now)", "best", "notes"]
+    assert "words of their answers" in report.warnings[0]
 
 
 def test_too_few_questions_prove_nothing_and_none_is_asked(make_base: MakeBase, fruit: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ DEPTH = 10  # nDCG looks no further
 # called a page from elsewhere; the others are words of the answer itself, and favour whatever weighs words most: alone,
 # words find .98 of titles, .89 of names in code and .85 of headings, and .80 of links (docs/decisions/011-tune.md).
 WEIGHTS = {"marked": 3.0, "link": 1.0, "title": 0.5, "symbol": 0.5, "heading": 0.25}
+FREE = ("marked", "link")  # kinds whose words were chosen by somebody else than the writer of the answer
 
 
 @dataclass(frozen=True, slots=True)

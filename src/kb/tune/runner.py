@@ -15,7 +15,7 @@ from kb.errors import UsageError
 from kb.search.engine import Engine
 from kb.tune import settings as tried_settings
 from kb.tune.proof import Proof, prove, weighted_mean
-from kb.tune.questions import Question, questions_of
+from kb.tune.questions import FREE, Question, questions_of
 from kb.tune.report import Change, Proposal, Trial, Tried, TuneReport
 from kb.tune.settings import Setting
 
@@ -27,6 +27,11 @@ SLOWER = 3.0  # times, above which a gain has to be asked for
 CLOSE = 0.005  # nDCG by which neighbouring weights differ by chance on 300 questions: no reason for another than usual
 DEADLINE_S = 60.0  # of a search: on a busy machine one slow question must not end a run of a thousand
 SHOWN = 5  # questions that gain and lose
+
+FEW_FREE = (
+    "too few questions are marked or texts of links: the others are words of their answers, and cannot tell how much "
+    "words should weigh, so that only fusions were compared"
+)
 
 OnProgress = Callable[[str, int, int], None]  # what is asked, how many questions are done, of how many
 
@@ -64,7 +69,10 @@ def run(base: KB, request: Request | None = None, *, on_progress: OnProgress | N
     if len(held) < LEAST_HELD_OUT:
         few = f"{len(held)} questions are left to prove a gain with, and {LEAST_HELD_OUT} are needed"
         return replace(report, reason=f"{few}: more text with headings and links, or kb mark PATH QUERY")
-    asked = tuner.explore(train, vectors=report.model is not None)
+    free = sum(question.kind in FREE for question in held) >= LEAST_HELD_OUT
+    if not free:
+        report = replace(report, warnings=(*report.warnings, FEW_FREE))
+    asked = tuner.explore(train, vectors=report.model is not None, free=free)
     chosen = choose(asked, [each.score(train) for each in asked])
     report = replace(report, tried=tuple(_tried(each, train) for each in asked))
     if chosen.setting.profile is None:
@@ -118,11 +126,12 @@ class _Tuner:
             warnings=tuple(f"search.{each} is set and overrules every profile" for each in overruled),
         )
 
-    def explore(self, train: Sequence[Question], *, vectors: bool) -> list[Asked]:
+    def explore(self, train: Sequence[Question], *, vectors: bool, free: bool) -> list[Asked]:
         """Fusions, then weights for the best of them, then a second opinion. The present setting comes first."""
         settings = self.base.settings
-        asked = [self._ask(each, train) for each in (self.now, *tried_settings.fusions(settings, self.now, self.name))]
-        for more in ((tried_settings.weighed,) if vectors else ()) + (tried_settings.second_opinions,):
+        first = (self.now, *tried_settings.fusions(settings, self.now, self.name, free=free))
+        asked = [self._ask(each, train) for each in first]
+        for more in ((tried_settings.weighed,) if vectors and free else ()) + (tried_settings.second_opinions,):
             best = max(asked, key=lambda each: each.score(train)).setting
             asked += [self._ask(each, train) for each in more(settings, best, self.name)]
         return asked

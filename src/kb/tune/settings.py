@@ -38,11 +38,15 @@ def own_name(collection: str | None, now: Setting) -> str:
     return f"{name}-2" if now.base == name else name
 
 
-def fusions(settings: Settings, now: Setting, name: str) -> list[Setting]:
-    """The fusions of the shipped profiles, with everything else as it is now."""
+def fusions(settings: Settings, now: Setting, name: str, *, free: bool) -> list[Setting]:
+    """The fusions of the shipped profiles, with everything else as it is now.
+
+    Without ``free`` all questions are made of words of their answers, and cannot tell what it costs to need every word.
+    """
     known = profiles_of(settings)
     held = replace(known[now.base], name=name)
-    tried = [Setting(base, base, adopt(held, known[base])) for base in FUSIONS if base in known]
+    names = [base for base in FUSIONS if base in known and (free or known[base].terms == "any")]
+    tried = [Setting(base, base, adopt(held, known[base])) for base in names]
     return [each for each in tried if each.profile != held]
 
 
