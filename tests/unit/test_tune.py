@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -145,6 +146,15 @@ def test_a_wrong_answer_is_better_further_down(make_base: MakeBase, fruit: dict[
     assert 0.0 < value(**{last: 0.0}) < 1.0
     assert value(**{"nowhere.md": 0.0}) == 1.0
     assert value(**{first: 0.0, last: 1.0}) == value(**{last: 1.0})
+
+
+def test_a_document_takes_one_place_however_many_of_its_chunks_are_found(make_base: MakeBase) -> None:
+    long = "# Git\n\n" + "\n\n".join(f"## Part {n}\n\nGit git git git git install git." for n in range(15))
+    base = make_base({"long.md": long, "short.md": "# Other\n\nA word on git among several other words, and no more."})
+    question = Question("git", "marked", JudgedQuery("1", "git", {"short.md": 1.0}))
+    assert len(base.search("git", top=20).hits) == 16
+    hits = base.search(question.query("notes", None)).hits
+    assert question.value(hits) == pytest.approx(1 / math.log2(3))
 
 
 def test_marks_come_first_and_the_halves_are_the_same_each_time(make_base: MakeBase) -> None:

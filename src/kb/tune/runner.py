@@ -20,7 +20,7 @@ from kb.tune.report import Change, Proposal, Trial, Tried, TuneReport
 from kb.tune.settings import Setting
 
 LIMIT = (
-    600  # questions: single gains scatter by 0.24, so that half of these see a gain of .03 (docs/decisions/011-tune.md)
+    600  # questions: single gains scatter by 0.23, so that half of these see a gain of .03 (docs/decisions/011-tune.md)
 )
 LEAST_HELD_OUT = 30  # below it, an interval by drawing anew is too narrow for what it claims
 SLOWER = 3.0  # times, above which a gain has to be asked for
