@@ -19,7 +19,7 @@ from kb.evaluate.judged import JudgedQuery
 from kb.tune.proof import prove, weighted_mean
 from kb.tune.questions import Question, questions_of
 from kb.tune.runner import Asked, choose, verdict
-from kb.tune.settings import Setting, adopt, changes, fusions, left_behind, own_name, present
+from kb.tune.settings import Setting, adopt, changes, fusions, left_behind, own_name, present, second_opinions
 from tests.conftest import MakeBase
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "ivory", "jetty", "kelp", "lotus")
@@ -127,6 +127,19 @@ def test_the_present_setting_is_not_tried_twice_nor_overwritten() -> None:
     name = own_name(None, now)
     assert name == "tuned-2"
     assert [each.label for each in fusions(settings, now, name, free=True)] == ["notes", "strict"]
+
+
+def test_a_reranker_is_tried_the_other_way_round_where_there_is_one() -> None:
+    settings = Settings()
+    now = present(settings, None)
+    assert second_opinions(settings, now, "tuned") == []
+    settings = replace(settings, rerank=replace(settings.rerank, model="onnx-dir:somewhere"))
+    (tried,) = second_opinions(settings, now, "tuned")
+    assert tried.label == "notes, with reranker"
+    assert tried.profile == replace(shipped_profiles()["notes"], name="tuned", rerank=True)
+    (back,) = second_opinions(settings, tried, "tuned")
+    assert back.profile is not None
+    assert not back.profile.rerank
 
 
 # ---------------------------------------------------------------- questions
