@@ -14,6 +14,7 @@ from typing import BinaryIO
 from kb import config, lookup
 from kb.asking import filters, one_of, words
 from kb.config import Settings
+from kb.marks import Marks
 from kb.model import Embedders, LazyReranker, with_model
 from kb.modelset import ModelVerbs
 from kb.protocols import Embedder, Reranker, Store
@@ -71,6 +72,7 @@ class KB:
         )
         self.model = ModelVerbs(store, self._embedders)
         self.why_not = WhyNotVerb(self.engine)
+        self.mark = Marks(store)
 
     def __enter__(self) -> KB:
         return self

@@ -394,6 +394,12 @@ def model_drop(freed: int) -> dict[str, Any]:
     return {"schema_version": "model_drop.v1", "freed_bytes": freed}
 
 
+def marks(found: Iterable[Any]) -> dict[str, Any]:
+    """``found`` have a query, a place and a grade."""
+    items = [{"query": each.query, "place": each.place, "grade": each.grade} for each in found]
+    return {"schema_version": "mark_list.v1", "marks": items}
+
+
 def check_report(report: CheckReport) -> dict[str, Any]:
     problems = [{"code": each.code, "detail": each.detail, "repairable": each.repairable} for each in report.problems]
     return {

@@ -36,6 +36,8 @@ CASES = {
     "status-json": ["status", "--json"],
     "eval": ["eval", QUESTIONS, "--profiles", "notes,strict", "--modes", "hybrid,lexical", "--budgets", "500"],
     "eval-json": ["eval", QUESTIONS, "--modes", "hybrid", "--fail-under", "mrr@10=0.99", "--json"],
+    "tune": ["tune", "--golden", QUESTIONS],
+    "mark-json": ["mark", "--not", "notes/git-undo.md", "install git", "--json"],
     "error": ["search", "git", "--type", "word"],
     "error-json": ["search", "git", "--type", "word", "--json"],
     "verb-unknown": ["install git"],

@@ -196,9 +196,7 @@ def test_an_empty_query_is_a_query() -> None:
 
 
 def test_the_verbs_are_those_of_the_contract() -> None:
-    contract = (
-        "add search why-not get list status remove check repair doctor eval config model export import completion"
-    )
+    contract = "add search why-not get list status remove check repair doctor eval mark tune config model export import completion"
     assert [verb.name for verb in ORDER] == contract.split()
 
 

@@ -14,7 +14,7 @@ import pytest
 from kb.config import SECTIONS, Settings
 from tests.rules import sources
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/search.md", "docs/configuration.md", "docs/models.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/search.md", "docs/configuration.md", "docs/models.md", "docs/tune.md")
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -222,6 +222,46 @@ EVAL = Verb(
         ("kb eval DIR --save before.json", "then change something, and: kb eval DIR --baseline before.json"),
     ),
 )
+MARK = Verb(
+    "mark",
+    "say which document answers a question, and which does not",
+    "tuning:mark",
+    words="PATH QUERY",
+    most=None,
+    completes=("FILES",),
+    text="PATH may name lines or a page (notes/git.md#L3-L9, a.pdf#p=3). Marks are kept beside the store, in "
+    "golden.jsonl, for kb tune and kb eval. Of two marks of the same place and question the later one counts.",
+    flags=(
+        Flag("--not", "it is not an answer", "switch"),
+        Flag("--list", "what is marked", "switch"),
+        Flag("--remove", "forget the marks of this place for this question", "switch"),
+        Flag("--collection", "where a path is in several collections: the one meant", metavar="C"),
+    ),
+    examples=(
+        ('kb mark notes/git-install.md "install git"', ""),
+        ('kb mark --not notes/git-undo.md "install git"', ""),
+        ("kb mark --list", ""),
+    ),
+)
+TUNE = Verb(
+    "tune",
+    "look for a setting that answers your own questions better, and prove it",
+    "tuning:tune",
+    text="Asks the store what it can be asked about itself (texts of links, titles, headings, names in code), and what "
+    "you marked. A setting is chosen by one half of the questions and proposed only if it is better on the other half "
+    "beyond chance. Changes nothing without --apply.",
+    flags=(
+        Flag("--collection", "only for searches in this collection", metavar="C"),
+        Flag("--limit", "at most so many questions (600)", "int", "N", low=1, high=10_000),
+        Flag("--golden", "questions with answers, beside those you marked", "file", "FILE"),
+        Flag("--allow-slow", "propose also what makes a query more than 3 times slower", "switch"),
+        Flag("--apply", "write what is proposed into the settings file", "switch"),
+    ),
+    examples=(
+        ("kb tune", "what would be better, with the proof"),
+        ("kb tune --collection work --apply", "and use it for searches in that collection"),
+    ),
+)
 CONFIG_ACTIONS = ("list", "get", "set", "unset", "path")
 CONFIG = Verb(
     "config",
@@ -291,7 +331,7 @@ COMPLETION = Verb(
 )
 
 ORDER = (
-    ADD, SEARCH, WHY_NOT, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, CONFIG, MODEL, EXPORT, IMPORT,
+    ADD, SEARCH, WHY_NOT, GET, LIST, STATUS, REMOVE, CHECK, REPAIR, DOCTOR, EVAL, MARK, TUNE, CONFIG, MODEL, EXPORT, IMPORT,
     COMPLETION,
 )  # fmt: skip
 VERBS = {verb.name: verb for verb in ORDER}

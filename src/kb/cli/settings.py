@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def config(session: Session) -> int:
     if len(words) != number:
         usage = f"kb config {action} {shape}".rstrip()
         raise UsageError(f"kb config {action} needs {shape or 'no more words'}", fix=usage)
-    path = _file(session)
+    path = file_of(session)
     if action == "set":
         _write(path, _set(_text(path), words[0], words[1]))
     elif action == "unset":
@@ -40,7 +41,7 @@ def config(session: Session) -> int:
     return _show(session, path, words[0] if words else None, plain=action == "get")
 
 
-def _file(session: Session) -> Path:
+def file_of(session: Session) -> Path:
     given = session.value("config")
     return Path(given).expanduser() if given else configuration.config_path()
 
@@ -114,6 +115,24 @@ def _origin(text: str, path: tuple[str, ...]) -> str:
 
 
 # ---------------------------------------------------------------- writing
+
+
+def change(path: Path, wanted: Sequence[tuple[str, str | None]]) -> None:
+    """Several settings in one step, by their dotted keys and as ``kb config set`` is given them; None unsets."""
+    text = _text(path)
+    for key, value in wanted:
+        text = _unset(text, key) if value is None else _set(text, key, value)
+    _write(path, text)
+
+
+def held(path: Path, key: str) -> Any:
+    """What the file itself says of a setting; None where it says nothing."""
+    text, place = _text(path), _location(key)
+    found = tomledit.get(text, place)
+    if found is None and place[0] == "collections":
+        short = tomledit.get(text, place[:2])
+        return short if isinstance(short, str) else None
+    return found
 
 
 def _set(text: str, key: str, raw: str) -> str:

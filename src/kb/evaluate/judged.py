@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +31,11 @@ class JudgedQuery:
     grades: Mapping[str, float]
     within: str | None = None  # a path glob: the search stays inside it
     no_answer: bool = False
+
+    @property
+    def can_be_measured(self) -> bool:
+        """Whether anything is known to answer it, or nothing is known to: "not this one" alone is neither."""
+        return self.no_answer or any(grade > 0 for grade in self.grades.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +99,21 @@ def _grades(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _golden(path: Path) -> Judged:
-    queries = [_judged(path, number, row) for number, row in _rows(path)]
+    queries = list(_together((_judged(path, number, row), "id" in row) for number, row in _rows(path)).values())
     twice = [query for query, times in Counter(query.id for query in queries).items() if times > 1]
     if twice:
         raise UsageError(f"{path.name}: two questions have the id {twice[0]!r}", fix="give each its own, or none an id")
     return Judged(name=path.stem, queries=tuple(queries))
+
+
+def _together(entries: Iterable[tuple[JudgedQuery, bool]]) -> dict[tuple[object, ...], JudgedQuery]:
+    """One question in several entries without an id is one: `kb mark` writes a line for each place. Later grades win."""
+    found: dict[tuple[object, ...], JudgedQuery] = {}
+    for number, (entry, named) in enumerate(entries):
+        key = (number,) if named else (entry.text, entry.within, entry.no_answer)
+        known = found.get(key)
+        found[key] = replace(known, grades={**known.grades, **entry.grades}) if known else entry
+    return found
 
 
 def _judged(path: Path, number: int, row: Any) -> JudgedQuery:

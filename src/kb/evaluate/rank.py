@@ -51,7 +51,7 @@ def nearest(one: Position, other: Position) -> Position:
 
 def answered(hit: Hit, grades: Mapping[str, float]) -> list[str]:
     """The judged places that a chunk answers; of several names for its document, the longest."""
-    if any(_is_place(place) for place in grades):
+    if names_places(grades):
         return [place for place in grades if _covers(hit.citation, hit.doc_path, place)]
     return [known for known in (hit.doc_path, *_tails(hit.doc_path)) if known in grades][:1]
 
@@ -62,12 +62,17 @@ def is_relevant(hit: Hit, grades: Mapping[str, float]) -> bool:
 
 def _ranked(hits: Sequence[Hit], grades: Mapping[str, float]) -> Iterator[tuple[int, Hit]]:
     """Each hit with its rank: among chunks where places are judged, else that of its document."""
-    if any(_is_place(place) for place in grades):
+    if names_places(grades):
         yield from enumerate(hits, start=1)
         return
     ranks: dict[str, int] = {}
     for hit in hits:
         yield ranks.setdefault(hit.doc_path, len(ranks) + 1), hit
+
+
+def names_places(grades: Mapping[str, float]) -> bool:
+    """Whether parts of documents are judged, so that chunks are counted and not documents."""
+    return any(_is_place(place) for place in grades)
 
 
 def _is_place(place: str) -> bool:

@@ -72,7 +72,8 @@ def run(
 
 def _questions(source: Path | Judged, limit: int | None) -> Judged:
     judged = source if isinstance(source, Judged) else judged_collections.read(source)
-    judged = replace(judged, queries=judged.queries[:limit])
+    queries = tuple(question for question in judged.queries if question.can_be_measured)
+    judged = replace(judged, queries=queries[:limit])
     if not judged.queries:
         raise UsageError(f"{judged.name} has no question with a judged answer", fix="see docs/search.md, 'Measuring'")
     return judged
