@@ -24,7 +24,7 @@ LIMIT = (
 )
 LEAST_HELD_OUT = 30  # below it, an interval by drawing anew is too narrow for what it claims
 SLOWER = 3.0  # times, above which a gain has to be asked for
-CLOSE = 0.005  # nDCG by which neighbouring weights differ by chance on 300 questions: no reason for another than usual
+CLOSE = 0.005  # nDCG: neighbouring weights differ by up to .003 either way between samples (docs/decisions/011-tune.md)
 DEADLINE_S = 60.0  # of a search: on a busy machine one slow question must not end a run of a thousand
 SHOWN = 5  # questions that gain and lose
 
