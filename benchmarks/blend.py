@@ -47,7 +47,7 @@ GRID = Constants(
     document=(0.0, 0.35, 0.5, 0.65, 0.8),  # type: ignore[arg-type]
     fairness=(0.5, 0.75, 0.85, 1.0),  # type: ignore[arg-type]
 )
-START = Constants(0.3, 0.6, 0.65, 0.85)
+START = Constants(0.3, 0.6, 0.5, 0.85)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,19 +49,20 @@ def test_a_chunk_alone_in_its_document() -> None:
     blend = Blend(0.25, Evidence({"a": 0.6}, {"a": 0.2}, extents(a=("A", 1))))
     (hit,) = blend.fuse(ranked([("a", 0.9)]), ranked([("a", 0.5)]))
     own = 0.75 * 0.6 + 0.25 * 0.2  # 0.5
-    assert hit.score == pytest.approx(0.35 * own + 0.65 * own / 5**0.15, abs=1e-9)
-    assert hit.score == pytest.approx(0.43029, abs=1e-5)
+    assert hit.score == pytest.approx(0.5 * own + 0.5 * own / 5**0.15, abs=1e-9)
+    assert hit.score == pytest.approx(0.44638, abs=1e-5)
 
 
-def test_the_rest_of_a_document_speaks_for_a_chunk() -> None:
+def test_the_rest_of_a_document_speaks_for_its_best_chunk() -> None:
     known = extents(a=("A", 2), b=("A", 2), c=("C", 2))
     blend = Blend(0.5, Evidence({"a": 0.4, "b": 0.3, "c": 0.4}, None, known))
     first, second, third = blend.fuse(ranked([("a", 0.9), ("b", 0.8), ("c", 0.7)]), None)
-    assert [hit.chunk_id for hit in (first, second, third)] == ["a", "b", "c"]
-    together = 0.7 / (2**0.85 * 5**0.15)
-    assert first.score == pytest.approx(0.35 * 0.4 + 0.65 * together, abs=1e-9)
-    assert second.score == pytest.approx(0.35 * 0.3 + 0.65 * together, abs=1e-9)
-    assert third.score == pytest.approx(0.35 * 0.4 + 0.65 * 0.4 / (2**0.85 * 5**0.15), abs=1e-9)
+    assert [hit.chunk_id for hit in (first, second, third)] == ["a", "c", "b"]
+    alone = 2**0.85 * 5**0.15
+    assert first.score == pytest.approx(0.5 * 0.4 + 0.5 * 0.7 / alone, abs=1e-9)
+    assert second.score == pytest.approx(0.5 * 0.4 + 0.5 * 0.4 / alone, abs=1e-9)
+    assert third.score == pytest.approx(0.5 * 0.3 + 0.5 * 0.3 / alone, abs=1e-9)  # not its best: for itself alone
+    assert blend.contributions(third, (True, False)) == (third.score, None)
 
 
 def test_without_vectors_words_count_whole() -> None:

@@ -18,7 +18,7 @@ from kb.types import Mode, ModelInfo, Value
 # long document is worth more than a short one, but far from as many times more as it is longer.
 WITNESSES = 5
 FAIRNESS = 0.85
-DOCUMENT = 0.65  # the share of the document in a chunk's score
+DOCUMENT = 0.5  # its share in the score
 # The weight of meaning: a table of token vectors knows less than a transformer, and is heard less.
 ALPHA = {"static": 0.3}
 ALPHA_ELSE = 0.5
@@ -46,30 +46,34 @@ class Blend(Value):
             name: words * self.evidence.words.get(name, 0.0) + meaning * near.get(name, 0.0)
             for name in union(lexical, vector)
         }
-        told = self._documents(own)
+        together = self._documents(own)
         fused = []
         for name, score in own.items():
-            score = round(min(1.0, (1 - DOCUMENT) * score + DOCUMENT * told[self._doc(name)]), DIGITS)
+            best, document = together[self._doc(name)]
+            if score < best:  # the document speaks through its best chunk; the others stand for themselves
+                document = _together([score], self._siblings(name))
+            score = round(min(1.0, (1 - DOCUMENT) * score + DOCUMENT * document), DIGITS)
             fused.append(Fused.of(name, score, score, None, lexical, vector))
         return sorted(fused, key=lambda item: item.order)
 
     def contributions(self, item: Fused, ran: tuple[bool, bool]) -> tuple[float | None, float | None]:
-        """What each leg gives to a chunk itself; the rest of its score is its document's."""
+        """What each leg gives, with its part of what the document adds."""
         words, meaning = self._shares(*ran)
         found, near = self.evidence.words.get(item.chunk_id), (self.evidence.meaning or {}).get(item.chunk_id)
-        share = 1 - DOCUMENT
+        own = words * (found or 0.0) + meaning * (near or 0.0)
+        factor = item.relevance / own if own else 0.0
         return (
-            None if found is None else round(share * words * found, DIGITS),
-            None if near is None else round(share * meaning * near, DIGITS),
+            None if found is None else round(factor * words * found, DIGITS),
+            None if near is None else round(factor * meaning * near, DIGITS),
         )
 
-    def _documents(self, own: Mapping[str, float]) -> dict[str, float]:
-        """What the best chunks of each document say together."""
+    def _documents(self, own: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+        """Of each document: the score of its best chunk, and what its best chunks say together."""
         heard: dict[str, list[float]] = {}
         for name, score in own.items():
             heard.setdefault(self._doc(name), []).append(score)
         sizes = {self._doc(name): self._siblings(name) for name in own}
-        return {doc: _together(scores, sizes[doc]) for doc, scores in heard.items()}
+        return {doc: (max(scores), _together(scores, sizes[doc])) for doc, scores in heard.items()}
 
     def _doc(self, name: str) -> str:
         extent = self.evidence.extents.get(name)
