@@ -39,6 +39,7 @@ class Plan(Value):
     mode: Mode
     top: int
     deadline: float
+    substrings: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,8 +99,8 @@ class Engine(Value):
         )
 
     def blended(self, query: Query) -> tuple[list[Fused], Evidence]:
-        """The ranking of a query, with what it was made of."""
-        plan = self.plan(query)
+        """The ranking of a query, with what it was made of; without the last tier, which looks at every chunk."""
+        plan = replace(self.plan(query), substrings=False)
         with self.store.snapshot() as snapshot:
             plan, lexical, vector = self.find(snapshot, plan, plan.top)
             ranking = self.rank(snapshot, plan, lexical, vector)
@@ -160,6 +161,7 @@ class Engine(Value):
                 deadline=plan.deadline,
                 cjk=plan.profile.cjk,
                 repeats=plan.profile.repeats,
+                substrings=plan.substrings,
             ).find(snapshot, plan.parsed, where, depth)
         )
         if skip_vector:

@@ -62,6 +62,7 @@ class LexicalLeg(Value):
     deadline: float | None
     cjk: Literal["runs", "words"] = "runs"
     repeats: bool = False
+    substrings: bool = True  # look at every chunk where words find nothing
 
     def find(self, snapshot: Snapshot, query: ParsedQuery, where: Filters, limit: int) -> Found:
         started = time.perf_counter()
@@ -72,7 +73,7 @@ class LexicalLeg(Value):
         if asked.tier == "trigram" and self.join == "any" and not self.floor and len(found) < limit:
             wider = widen(snapshot, query.words("any", self.deadline, repeats=self.repeats))
             below = _others(snapshot, wider.query, where, limit, found)
-        if not found:
+        if not found and self.substrings:
             asked, found = self._fallen(snapshot, query, where, limit, below) or (asked, found)
             below = below if found is not below and asked.tier == "trigram" else []
         scores = [(hit.chunk_id, hit.score) for hit in found]
