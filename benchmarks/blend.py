@@ -26,7 +26,9 @@ import quality
 from kb import app, config
 from kb.evaluate.judged import Judged
 from kb.search import evidence
+from kb.search.blend import ALPHA, ALPHA_ELSE, DOCUMENT, FAIRNESS
 from kb.search.engine import Engine
+from kb.search.evidence import LENGTH_COST
 from kb.search.legs import Found
 from kb.types import Filters, Query
 
@@ -47,7 +49,7 @@ GRID = Constants(
     document=(0.0, 0.35, 0.5, 0.65, 0.8),  # type: ignore[arg-type]
     fairness=(0.5, 0.75, 0.85, 1.0),  # type: ignore[arg-type]
 )
-START = Constants(0.3, 0.6, 0.5, 0.85)
+SHIPPED = Constants(ALPHA_ELSE, LENGTH_COST, DOCUMENT, FAIRNESS)  # alpha: the model's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,8 @@ def family(name: str) -> str:
 class Search:
     """Hill climbing along one constant after the other; what was measured once is remembered."""
 
-    def __init__(self, collections: Mapping[str, Sequence[Case]]) -> None:
-        self.collections = collections
+    def __init__(self, collections: Mapping[str, Sequence[Case]], start: Constants) -> None:
+        self.collections, self.start = collections, start
         self.words = {
             name: float(np.mean([single(one, one.words) for one in asked])) for name, asked in collections.items()
         }
@@ -170,7 +172,7 @@ class Search:
         return self._known[constants]
 
     def best(self, names: Sequence[str]) -> Constants:
-        constants, moved = START, True
+        constants, moved = self.start, True
         while moved:
             moved = False
             for name, values in GRID._asdict().items():
@@ -188,13 +190,13 @@ class Search:
         return sum(sum(values) / len(values) for values in each) / len(each)
 
 
-def report(collections: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
-    search, names = Search(collections), list(collections)
+def report(collections: Mapping[str, Sequence[Case]], shipped: Constants) -> dict[str, Any]:
+    search, names = Search(collections, shipped), list(collections)
     rows = {}
     for name, asked in collections.items():
         chosen = search.best([other for other in names if family(other) != family(name)])
         rows[name] = {
-            "best_now": search.each(START)[name],
+            "best_now": search.each(shipped)[name],
             "left_out": search.each(chosen)[name],
             "left_out_constants": list(chosen),
             "rrf": float(np.mean([single(one, reciprocal(one)) for one in asked])),
@@ -208,7 +210,7 @@ def report(collections: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
         )
     chosen = search.best(names)
     steps = {
-        name: {str(value): round(search.gain(START._replace(**{name: value}), names), 4) for value in values}
+        name: {str(value): round(search.gain(shipped._replace(**{name: value}), names), 4) for value in values}
         for name, values in GRID._asdict().items()
     }
     kinds = ("best_now", "left_out", "rrf", "words", "meaning")
@@ -216,7 +218,7 @@ def report(collections: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
     print("constants over all:", chosen, "\nmeans:", means, "\nfrom the shipped ones, one at a time:", steps)
     return {
         "constants": chosen._asdict(),
-        "shipped": START._asdict(),
+        "shipped": shipped._asdict(),
         "means": means,
         "steps": steps,
         "collections": rows,
@@ -244,7 +246,8 @@ def main() -> None:
                     base.put(judged.documents())
                 found[name] = cases(judged, base.engine)
             print(name, len(found[name]), "questions", flush=True)
-    common.write("blend", {"model": options.model, "limit": options.limit} | report(found), options.out)
+    shipped = SHIPPED._replace(alpha=ALPHA.get(options.model, ALPHA_ELSE))
+    common.write("blend", {"model": options.model, "limit": options.limit} | report(found, shipped), options.out)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ WITNESSES = 5
 FAIRNESS = 0.85
 DOCUMENT = 0.5  # its share in the score
 # The weight of meaning: a table of token vectors knows less than a transformer, and is heard less.
-ALPHA = {"static": 0.3}
+ALPHA = {"static": 0.35}
 ALPHA_ELSE = 0.5
 # Origin of all of these: docs/decisions/010-best.md, chosen on all collections but one and tested on that one.
 
