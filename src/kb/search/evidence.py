@@ -21,7 +21,7 @@ from kb.wordtext import separate
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
 LENGTH_COST = 0.6  # instead of B, which is hard on long chunks and kind to short ones: docs/decisions/010-best.md
 SUBSTRINGS = 0.5  # what a full match of the last tier is worth, beside words found as words
-UNMEASURED = 0.1  # mean cosine of random chunks, where a store has not measured its own yet (of static: 0.05 to 0.15)
+UNMEASURED = 0.2  # mean cosine of random chunks, where a store has not measured its own (of static: 0.12 to 0.36)
 DIGITS = 9
 _WORD = re.compile(r"[^\W_]+")
 
