@@ -97,3 +97,29 @@ class WordContract:
                 (candidate.chunk_id, candidate.score) for candidate in nearest
             ]
             assert snapshot.cosines(b"", asked) == {}
+
+    def test_an_extent_is_the_length_beside_the_average_and_the_chunks_of_a_document(self, store: Store) -> None:
+        store.put([entry("two", "one two three", "four", vectors=()), entry("long", "word " * 300, vectors=())])
+        with store.snapshot() as snapshot:
+            found = snapshot.extents(["two:0", "two:1", "long:0", "nowhere"])
+        # in words: 3, 1 and 300, and for each the title and the path
+        assert {name: (extent.doc_id, extent.siblings) for name, extent in found.items()} == {
+            "two:0": ("two", 2),
+            "two:1": ("two", 2),
+            "long:0": ("long", 1),
+        }
+        average = (5 + 3 + 302) / 3
+        lengths = {"two:0": 5 / average, "two:1": 3 / average, "long:0": 302 / average}
+        assert {name: extent.length for name, extent in found.items()} == pytest.approx(lengths, abs=1e-9)
+
+    def test_what_is_kept_comes_back_and_is_no_new_revision(self, store: Store) -> None:
+        store.put([entry("a", "text", vectors=())])
+        with store.snapshot() as snapshot:
+            before, revision = snapshot.kept, snapshot.revision
+        store.keep("usual", "first")
+        store.keep("usual", "second")
+        store.keep("other", "한국어")
+        with store.snapshot() as snapshot:
+            assert dict(snapshot.kept) == {**before, "usual": "second", "other": "한국어"}
+            assert snapshot.revision == revision
+        assert store.check().ok

@@ -93,6 +93,7 @@ def agree(sqlite: SQLiteStore, oracle: MemoryStore, query: LexicalQuery, where: 
         assert ours.find(where) == theirs.find(where)
         names = [candidate.chunk_id for candidate in found] + ["d0:0", "d1:1", "nowhere"]
         assert ours.vectors_of(names) == theirs.vectors_of(names)
+        assert ours.extents(names) == theirs.extents(names)
         assert ours.vocabulary.languages == theirs.vocabulary.languages
         asked = [term.text for term in query.terms]
         assert ours.vocabulary.terms(asked) == theirs.vocabulary.terms(asked)

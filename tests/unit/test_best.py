@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 import kb
 from kb import usual
 from kb.config import Settings
+from kb.models import Calibration
 from kb.search.blend import ALPHA, ALPHA_ELSE, Blend, alpha_of
 from kb.search.confidence import KEPT, Usual, judge
 from kb.search.evidence import Evidence, fair, nearness
 from kb.search.fuse import ranked
-from kb.types import Extent, ModelInfo, Query
+from kb.search.legs import Found, above_chance
+from kb.types import Candidate, Extent, Leg, ModelInfo, Query
 
 SAMPLE = Path(__file__).parents[2] / "sample"
 
@@ -162,3 +164,13 @@ def test_alpha_of_the_query_wins(sample: kb.KB) -> None:
     words = sample.engine.plan(Query("git", profile="best", alpha=0.0)).fusion
     assert isinstance(words, Blend) and words.alpha == 0.0
     assert not sample.search("git", profile="best", alpha=0.0).vector.ran
+
+
+def test_a_rank_fusion_takes_no_neighbours_by_chance() -> None:
+    hits = [("a", 0.9), ("b", 0.5), ("c", 0.49)]
+    raw = tuple(Candidate(name, cosine) for name, cosine in hits)
+    found = Found(ranked(hits), Leg("numpy", True, None, 3, 0.1), raw)
+    kept = above_chance(found, Calibration(mean=0.2, deviation=0.1, vectors=1000))  # nothing below 0.5
+    assert list(kept.ranking or ()) == ["a", "b"] and kept.leg.candidates == 2 and kept.raw == raw[:2]
+    assert above_chance(found, Calibration(0.2, 0.1, 999)) is found  # too few to know chance
+    assert above_chance(found, None) is found
