@@ -144,7 +144,7 @@ def main() -> None:
             with app.open(options.cache / f"{name}-static", settings=config.Settings()) as base:
                 if not base.status().documents:
                     base.put(judged.documents())
-                measured = usual.measure(base.engine, base.status().chunks, "")
+                measured = usual.measure(base.engine, base.status().chunks, "") or Usual()
                 for kind, asked in ask(base.engine, measured, own, foreign).items():
                     if asked.own.sum() >= LEAST:
                         found[kind][name] = asked

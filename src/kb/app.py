@@ -131,7 +131,7 @@ class KB:
             stop=stop,
             now=datetime.now(UTC),
         )
-        return self._measured(report)
+        return self._measured(report, stop)
 
     def put(self, documents: Iterable[Document], *, on_event: OnEvent | None = None) -> AddReport:
         """Bring in records that are not files; one with a path that is there already replaces it."""
@@ -149,12 +149,12 @@ class KB:
         )
         return self._measured(report)
 
-    def _measured(self, report: AddReport) -> AddReport:
+    def _measured(self, report: AddReport, stop: threading.Event | None = None) -> AddReport:
         """Once much has changed: what the store's scores are worth."""
         from kb import usual
 
         if not report.interrupted and report.added + report.updated + report.removed:
-            usual.bring_up_to_date(self.store, self.engine)
+            usual.bring_up_to_date(self.store, self.engine, stop)
         return report
 
     def remove(self, *refs: str, collection: str | None = None) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 import kb
 from kb import usual
-from kb.config import Settings
+from kb.config import SearchSettings, Settings
+from kb.embed.hashing import HashingEmbedder
 from kb.models import Calibration
 from kb.search.blend import ALPHA, ALPHA_ELSE, Blend, alpha_of
 from kb.search.confidence import KEPT, Usual, judge
@@ -174,3 +177,44 @@ def test_a_rank_fusion_takes_no_neighbours_by_chance() -> None:
     assert list(kept.ranking or ()) == ["a", "b"] and kept.leg.candidates == 2 and kept.raw == raw[:2]
     assert above_chance(found, Calibration(0.2, 0.1, 999)) is found  # too few to know chance
     assert above_chance(found, None) is found
+
+
+class Remote(HashingEmbedder):
+    """A service somewhere else, which counts what it is asked."""
+
+    asked = 0
+
+    @property
+    def info(self) -> ModelInfo:
+        return replace(super().info, remote=True)
+
+    def embed_query(self, text: str) -> bytes:
+        self.asked += 1
+        return super().embed_query(text)
+
+
+MANY = [kb.Document(path=f"{n}.md", text=f"Note {n} on harbour lights and tides") for n in range(usual.LEAST)]
+
+
+def test_no_service_is_sent_questions_that_nobody_asked(tmp_path: Path) -> None:
+    service = Remote()
+    with kb.open(tmp_path / "s", settings=Settings(), embedder=service) as base:
+        assert base.put(MANY).added == usual.LEAST
+        with base.store.snapshot() as snapshot:
+            found = Usual.of(snapshot.kept.get(KEPT))
+    assert service.asked == 0
+    assert found.chunks == usual.LEAST and found.meaning == Usual().meaning
+
+
+def test_measuring_can_be_stopped_and_fails_nothing(tmp_path: Path) -> None:
+    hurried = Settings(search=SearchSettings(deadline_s=1e-9))  # every search times out
+    with kb.open(tmp_path / "s", settings=hurried) as base:
+        assert base.put(MANY).ok
+        with base.store.snapshot() as snapshot:
+            assert KEPT not in snapshot.kept
+    stop = threading.Event()
+    stop.set()
+    with kb.open(tmp_path / "s", settings=Settings()) as base:
+        assert not usual.bring_up_to_date(base.store, base.engine, stop)
+        assert usual.bring_up_to_date(base.store, base.engine)
+        assert not usual.bring_up_to_date(base.store, base.engine)  # nothing has changed
